@@ -1,5 +1,7 @@
 #include "base/bytes.h"
 
+#include <cassert>
+
 namespace zkapex {
 
 std::string to_hex(ByteView bytes) {
@@ -32,6 +34,7 @@ Result<Bytes> from_hex(std::string_view text) {
 }
 
 void ByteWriter::sized(ByteView bytes) {
+  assert(bytes.size() <= UINT32_MAX);
   u32(static_cast<uint32_t>(bytes.size()));
   raw(bytes);
 }

@@ -2,11 +2,14 @@
 // length.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -31,7 +34,7 @@ class ByteWriter {
   void u32(uint32_t v) { integer(v, 4); }
   void u64(uint64_t v) { integer(v, 8); }
   void raw(ByteView bytes) { out_.insert(out_.end(), bytes.begin(), bytes.end()); }
-  void sized(ByteView bytes);  // u32 length, then the bytes
+  void sized(ByteView bytes);  // u32 length, then the bytes: less than 4 GiB of them
   void text(std::string_view s) { sized(view(s)); }
 
   [[nodiscard]] const Bytes& bytes() const { return out_; }

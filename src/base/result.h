@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -54,13 +55,18 @@ using Status = Result<Done>;
 }  // namespace zkapex
 
 // Returns the error of `expression` from the enclosing function, or binds its value: ZKAPEX_TRY(auto file, read(path));
-#define ZKAPEX_TRY(declaration, expression) ZKAPEX_TRY_(ZKAPEX_JOIN_(zkapex_try_, __LINE__), declaration, expression)
+#define ZKAPEX_TRY(declaration, expression) ZKAPEX_TRY_(ZKAPEX_UNIQUE_(zkapex_try_), declaration, expression)
 #define ZKAPEX_TRY_(name, declaration, expression) \
   auto name = (expression);                        \
   if (!name.ok()) return name.error();             \
   declaration = std::move(name).value()
-// The same for a Status.
-#define ZKAPEX_CHECK(expression) \
-  if (auto zkapex_status = (expression); !zkapex_status.ok()) return zkapex_status.error()
+// The same without the value.
+#define ZKAPEX_CHECK(expression) ZKAPEX_CHECK_(ZKAPEX_UNIQUE_(zkapex_check_), expression)
+#define ZKAPEX_CHECK_(name, expression)                                   \
+  if (auto name = (expression); name.ok()) {                              \
+  } else /* so that an else after the macro is not taken for this if's */ \
+    return name.error()
+// A new name at each use, also where one use stands inside the expression of another.
+#define ZKAPEX_UNIQUE_(prefix) ZKAPEX_JOIN_(prefix, __COUNTER__)
 #define ZKAPEX_JOIN_(a, b) ZKAPEX_JOIN2_(a, b)
 #define ZKAPEX_JOIN2_(a, b) a##b

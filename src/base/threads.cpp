@@ -1,6 +1,7 @@
 #include "base/threads.h"
 
 #include <algorithm>
+#include <system_error>
 
 namespace zkapex {
 
@@ -11,7 +12,11 @@ thread_local bool inside_loop = false;
 ThreadPool::ThreadPool(unsigned threads) {
   if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
   workers_.reserve(threads - 1);
-  for (unsigned k = 1; k < threads; ++k) workers_.emplace_back([this] { work(); });
+  try {
+    for (unsigned k = 1; k < threads; ++k) workers_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {
+    // The system gives no more threads: those that started do the work.
+  }
 }
 
 ThreadPool::~ThreadPool() {
@@ -49,6 +54,7 @@ void ThreadPool::for_each(size_t count, const std::function<void(size_t)>& body)
     for (size_t k = 0; k < count; ++k) body(k);
     return;
   }
+  const std::lock_guard turn(turn_);
   {
     const std::lock_guard lock(mutex_);
     body_ = &body;

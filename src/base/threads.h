@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -13,7 +14,7 @@ namespace zkapex {
 
 class ThreadPool {
  public:
-  explicit ThreadPool(unsigned threads = 0);  // 0: one per hardware thread
+  explicit ThreadPool(unsigned threads = 0);  // 0: one per hardware thread; fewer where the system refuses more
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -22,6 +23,7 @@ class ThreadPool {
 
   // body(k) for every k in [0, count), in no order; returns when all are done. Bodies do not throw.
   // From inside a body it runs in the calling thread alone: loops may nest, threads do not multiply.
+  // Loops of several callers take turns.
   void for_each(size_t count, const std::function<void(size_t)>& body);
 
   // body(begin, end) on disjoint ranges that cover [0, count): about four per thread, none shorter than `grain`
@@ -33,7 +35,8 @@ class ThreadPool {
   void drain();
 
   std::vector<std::thread> workers_;
-  std::mutex mutex_;
+  std::mutex turn_;   // held for a whole loop
+  std::mutex mutex_;  // guards what follows
   std::condition_variable wake_, done_;
   const std::function<void(size_t)>* body_ = nullptr;  // the loop at hand
   size_t count_ = 0;

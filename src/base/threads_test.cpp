@@ -50,5 +50,18 @@ TEST(ThreadPool, ManyShortLoops) {
   EXPECT_EQ(sum, 20000U);
 }
 
+TEST(ThreadPool, SeveralCallersTakeTurns) {
+  ThreadPool pool(3);
+  std::atomic<size_t> sum = 0;
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 4; ++c) {
+    callers.emplace_back([&] {
+      for (int loop = 0; loop < 100; ++loop) pool.for_each(10, [&](size_t k) { sum += k; });
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(sum, 4U * 100 * 45);
+}
+
 }  // namespace
 }  // namespace zkapex

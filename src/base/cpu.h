@@ -1,0 +1,27 @@
+// Which of the implementations compiled in this machine can run.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+
+namespace zkapex {
+
+enum class InstructionSet {
+  kPortable,
+  kAvx2,  // AVX2, FMA and BMI2, with an operating system that saves the wide registers
+};
+
+[[nodiscard]] std::string_view name(InstructionSet set);
+
+// The best set of this machine, or the one that the environment variable ZKAPEX_CPU names: "portable" or "avx2".
+// The variable is read once. A value that is unknown or that this machine lacks is ignored here; a program refuses it
+// by `check_cpu_override` when it starts.
+[[nodiscard]] InstructionSet instruction_set();
+[[nodiscard]] Status check_cpu_override();
+
+// What the two above are made of: a choice by name, "" for the best there is, given what the machine has.
+[[nodiscard]] InstructionSet detect_instruction_set();
+[[nodiscard]] Result<InstructionSet> choose_instruction_set(std::string_view wanted, InstructionSet best);
+
+}  // namespace zkapex

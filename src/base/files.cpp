@@ -1,0 +1,219 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "base/random.h"
+
+namespace zkapex {
+
+namespace {
+
+// "cannot read data.bin: No such file or directory"; `code` is errno right after the call that failed.
+Error failure(std::string_view action, const Path& path, int code) {
+  return error("cannot {} {}: {}", action, path.string(), std::generic_category().message(code));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  [[nodiscard]] int get() const { return number_; }
+  [[nodiscard]] bool ok() const { return number_ >= 0; }
+
+ private:
+  int number_;
+};
+
+template <class Call>
+auto retry_if_interrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+template <class Buffer>
+Result<Buffer> read_whole(const Path& path, size_t max_size) {
+  constexpr size_t kChunk = size_t{1} << 16;
+  const auto too_large = [&] {
+    return error("cannot read {}: it has more than {} bytes, the most that is allowed here", path.string(), max_size);
+  };
+
+  const Descriptor file(retry_if_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+  if (!file.ok()) return failure("read", path, errno);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return failure("read", path, errno);
+  // Pipes and the like have no size; they are read until they end.
+  const size_t expected = S_ISREG(info.st_mode) ? static_cast<size_t>(info.st_size) : 0;
+  if (expected > max_size) return too_large();
+
+  Buffer out;
+  out.resize(expected);
+  size_t filled = 0;
+  while (true) {
+    // One byte more than expected, and than allowed, is asked for to see the end, or that there is none.
+    if (filled == out.size()) out.resize(filled + std::min(kChunk, max_size - filled) + 1);
+    const ssize_t got =
+        retry_if_interrupted([&] { return ::read(file.get(), out.data() + filled, out.size() - filled); });
+    if (got < 0) return failure("read", path, errno);
+    if (got == 0) break;
+    filled += static_cast<size_t>(got);
+    if (filled > max_size) return too_large();
+  }
+  out.resize(filled);
+  return out;
+}
+
+Path directory_of(const Path& path) { return path.has_parent_path() ? path.parent_path() : Path("."); }
+
+// Says why `path` may not be written, if it may not.
+Status check_target(const Path& path, bool overwrite) {
+  if (!path.has_filename()) return error("cannot write {}: not the name of a file", path.string());
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) {
+    return errno == ENOENT ? Status(Done{}) : failure("write", path, errno);
+  }
+  if (S_ISDIR(info.st_mode)) return failure("write", path, EISDIR);
+  if (!S_ISREG(info.st_mode) && !S_ISLNK(info.st_mode)) return error("cannot write {}: not a file", path.string());
+  if (!overwrite) return error("{} exists already; choose another name, or --force to replace it", path.string());
+  return Done{};
+}
+
+// Like rename, but fails with EEXIST where `to` exists, without a moment between the look and the leap.
+int rename_to_new(const Path& from, const Path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  // A file system without that flag: a second hard link is refused in the same way.
+  return ::link(from.c_str(), to.c_str()) == 0 ? ::unlink(from.c_str()) : -1;
+}
+
+// A new name is on disk once its directory is. File systems that cannot flush a directory say EINVAL.
+Status flush_directory_of(const Path& path) {
+  const Descriptor directory(::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.ok() || (::fsync(directory.get()) != 0 && errno != EINVAL)) {
+    return failure("flush to disk the directory of", path, errno);
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Result<Bytes> read_file(const Path& path, size_t max_size) { return read_whole<Bytes>(path, max_size); }
+
+Result<SecretBytes> read_secret_file(const Path& path, size_t max_size) {
+  return read_whole<SecretBytes>(path, max_size);
+}
+
+Result<FileWriter> FileWriter::create(const Path& path, WriteOptions options) {
+  ZKAPEX_CHECK(check_target(path, options.overwrite));
+  ZKAPEX_TRY(const auto suffix, random_array<8>());
+  Path temporary = path;
+  temporary += ".tmp-" + to_hex(suffix);
+  const int descriptor = retry_if_interrupted(
+      [&] { return ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, options.secret ? 0600 : 0644); });
+  if (descriptor < 0) return failure("write", path, errno);
+  return FileWriter(path, std::move(temporary), descriptor, options.overwrite);
+}
+
+FileWriter::FileWriter(Path path, Path temporary, int descriptor, bool overwrite)
+    : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor), overwrite_(overwrite) {}
+
+FileWriter::FileWriter(FileWriter&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      overwrite_(other.overwrite_) {}
+
+FileWriter& FileWriter::operator=(FileWriter&& other) noexcept {
+  if (this != &other) {
+    discard();
+    path_ = std::move(other.path_);
+    temporary_ = std::exchange(other.temporary_, {});
+    descriptor_ = std::exchange(other.descriptor_, -1);
+    overwrite_ = other.overwrite_;
+  }
+  return *this;
+}
+
+FileWriter::~FileWriter() { discard(); }
+
+void FileWriter::discard() {
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+  if (!temporary_.empty()) ::unlink(std::exchange(temporary_, {}).c_str());
+}
+
+Status FileWriter::write(ByteView bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = retry_if_interrupted([&] { return ::write(descriptor_, bytes.data(), bytes.size()); });
+    if (put < 0) return failure("write", path_, errno);
+    bytes = bytes.subspan(static_cast<size_t>(put));
+  }
+  return Done{};
+}
+
+Status FileWriter::commit() {
+  if (::fsync(descriptor_) != 0 || ::close(std::exchange(descriptor_, -1)) != 0) {
+    const int code = errno;
+    discard();
+    return failure("write", path_, code);
+  }
+  const int renamed = overwrite_ ? ::rename(temporary_.c_str(), path_.c_str()) : rename_to_new(temporary_, path_);
+  if (renamed != 0) {
+    const int code = errno;
+    discard();
+    return failure("write", path_, code);
+  }
+  temporary_.clear();
+  return flush_directory_of(path_);
+}
+
+Status write_file(const Path& path, ByteView bytes, WriteOptions options) {
+  ZKAPEX_TRY(FileWriter file, FileWriter::create(path, options));
+  ZKAPEX_CHECK(file.write(bytes));
+  return file.commit();
+}
+
+Result<MappedFile> MappedFile::open(const Path& path) {
+  const Descriptor file(retry_if_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+  if (!file.ok()) return failure("read", path, errno);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return failure("read", path, errno);
+  if (S_ISDIR(info.st_mode)) return failure("read", path, EISDIR);
+  if (!S_ISREG(info.st_mode)) return error("cannot map {}: not a regular file", path.string());
+  const auto size = static_cast<size_t>(info.st_size);
+  if (size == 0) return MappedFile(ByteView());  // a mapping of nothing is not allowed
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (memory == MAP_FAILED) return failure("map", path, errno);
+  return MappedFile(ByteView(static_cast<const uint8_t*>(memory), size));
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  if (this != &other) {
+    unmap();
+    bytes_ = std::exchange(other.bytes_, {});
+  }
+  return *this;
+}
+
+MappedFile::~MappedFile() { unmap(); }
+
+void MappedFile::unmap() {
+  if (!bytes_.empty()) ::munmap(const_cast<uint8_t*>(bytes_.data()), bytes_.size());
+  bytes_ = {};
+}
+
+}  // namespace zkapex

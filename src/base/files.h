@@ -1,0 +1,72 @@
+// Files: read whole, written whole or not at all, or mapped into memory. Errors name the file and the reason.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "base/secret.h"
+
+namespace zkapex {
+
+using Path = std::filesystem::path;
+
+// A file of more than `max_size` bytes is an error, found before more than that is read.
+[[nodiscard]] Result<Bytes> read_file(const Path& path, size_t max_size);
+[[nodiscard]] Result<SecretBytes> read_secret_file(const Path& path, size_t max_size);
+
+struct WriteOptions {
+  bool overwrite = false;  // replace an existing file; otherwise one is an error
+  bool secret = false;     // readable by its owner only (mode 0600 instead of 0644)
+};
+
+// A file that appears under its name complete, or not at all: it is written to a temporary name in the same
+// directory, flushed to disk, and renamed by `commit`. Without a commit nothing is left of it.
+// A symbolic link at `path` is replaced, not followed.
+class FileWriter {
+ public:
+  // Refuses at once what `commit` would refuse: an existing file without `overwrite`, a directory, a device.
+  [[nodiscard]] static Result<FileWriter> create(const Path& path, WriteOptions options = {});
+
+  FileWriter(FileWriter&& other) noexcept;
+  FileWriter& operator=(FileWriter&& other) noexcept;
+  ~FileWriter();
+
+  // Goes to the operating system directly: write large pieces. After an error only destruction makes sense.
+  [[nodiscard]] Status write(ByteView bytes);
+  // Nothing may be written afterwards.
+  [[nodiscard]] Status commit();
+
+ private:
+  FileWriter(Path path, Path temporary, int descriptor, bool overwrite);
+  void discard();
+
+  Path path_;
+  Path temporary_;  // empty once it no longer exists
+  int descriptor_;  // -1 once closed
+  bool overwrite_;
+};
+
+[[nodiscard]] Status write_file(const Path& path, ByteView bytes, WriteOptions options = {});
+
+// A file in memory, read-only. Nobody may shorten the file while it is mapped: reading past its new end would be
+// a bus error. Files written by FileWriter are replaced as a whole, which leaves a mapping of the old one intact.
+class MappedFile {
+ public:
+  [[nodiscard]] static Result<MappedFile> open(const Path& path);
+
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  [[nodiscard]] ByteView bytes() const { return bytes_; }
+
+ private:
+  explicit MappedFile(ByteView bytes) : bytes_(bytes) {}
+  void unmap();
+
+  ByteView bytes_;
+};
+
+}  // namespace zkapex
