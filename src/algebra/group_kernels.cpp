@@ -1,0 +1,147 @@
+#include "algebra/group_kernels.h"
+
+#include <bit>
+
+#include "algebra/edwards.h"
+
+namespace zkapex {
+
+namespace {
+
+static_assert(sizeof(NielsPoint) <= sizeof(TableEntry) && sizeof(ExtendedPoint) == sizeof(Bucket) &&
+              4 * sizeof(ExtendedPoint) == sizeof(PointQuad));
+
+// Kernels of this file keep NielsPoints in entries and ExtendedPoints in quads and buckets.
+const NielsPoint& niels(const TableEntry& entry) { return *reinterpret_cast<const NielsPoint*>(entry.bytes); }
+void set(TableEntry& entry, const NielsPoint& p) { *reinterpret_cast<NielsPoint*>(entry.bytes) = p; }
+ExtendedPoint& point(Bucket& bucket) { return *reinterpret_cast<ExtendedPoint*>(bucket.bytes); }
+const ExtendedPoint& point(const Bucket& bucket) { return *reinterpret_cast<const ExtendedPoint*>(bucket.bytes); }
+ExtendedPoint* points(PointQuad* quads) { return reinterpret_cast<ExtendedPoint*>(quads->bytes); }
+const ExtendedPoint* points(const PointQuad* quads) { return reinterpret_cast<const ExtendedPoint*>(quads->bytes); }
+
+void power_p58(uint64_t* elements, size_t count) {
+  Fe* fe = reinterpret_cast<Fe*>(elements);
+  for (size_t k = 0; k < count; ++k) fe[k] = fe[k].power_p58();
+}
+
+void make_entries(const uint64_t* affine_points, size_t count, TableEntry* out) {
+  const AffinePoint* affine = reinterpret_cast<const AffinePoint*>(affine_points);
+  for (size_t k = 0; k < count; ++k) set(out[k], to_niels(affine[k]));
+}
+
+void build_tables(const TableEntry* basis, size_t tables, unsigned bits, TableEntry* out, PointQuad* scratch) {
+  const size_t size = size_t{1} << bits, total = tables * size;
+  ExtendedPoint* sums = points(scratch);
+  for (size_t t = 0; t < tables; ++t) {
+    ExtendedPoint* table = sums + t * size;
+    table[0] = ExtendedPoint::identity();
+    for (size_t i = 1; i < size; ++i) {
+      const size_t top = std::bit_floor(i);
+      table[i] = add(table[i - top], niels(basis[t * bits + static_cast<size_t>(std::countr_zero(top))]));
+    }
+  }
+  Fe* prefix = reinterpret_cast<Fe*>(sums + total);
+  Fe product = Fe::one();
+  for (size_t i = 0; i < total; ++i) {
+    prefix[i] = product;
+    product = product * sums[i].Z;
+  }
+  Fe inverse = product.invert();
+  for (size_t i = total; i-- > 0;) {
+    const Fe z_inverse = inverse * prefix[i];
+    inverse = inverse * sums[i].Z;
+    set(out[i], to_niels({sums[i].X * z_inverse, sums[i].Y * z_inverse}));
+  }
+}
+
+void clear_quads(PointQuad* quads, size_t count) {
+  for (size_t k = 0; k < 4 * count; ++k) points(quads)[k] = ExtendedPoint::identity();
+}
+
+void add_lookups(PointQuad* rows, size_t quads, const TableEntry* tables, size_t table_count, unsigned bits,
+                 const uint16_t* indices, size_t index_stride) {
+  for (size_t r = 0; r < 4 * quads; ++r) {
+    ExtendedPoint& row = points(rows)[r];
+    for (size_t t = 0; t < table_count; ++t) {
+      const uint16_t index = indices[t * index_stride + r];
+      if (index != 0) row = add(row, niels(tables[(t << bits) + index]));
+    }
+  }
+}
+
+void export_quads(const PointQuad* quads, size_t count, uint64_t* extended_points) {
+  ExtendedPoint* out = reinterpret_cast<ExtendedPoint*>(extended_points);
+  for (size_t k = 0; k < 4 * count; ++k) out[k] = points(quads)[k];
+}
+
+void clear_buckets(Bucket* buckets, size_t count) {
+  for (size_t k = 0; k < count; ++k) point(buckets[k]) = ExtendedPoint::identity();
+}
+
+void fill_buckets(const TableEntry* const entries[4], const int16_t* const digits[4], size_t count,
+                  Bucket* const buckets[4]) {
+  for (size_t s = 0; s < 4; ++s) {
+    for (size_t k = 0; k < count; ++k) {
+      const int digit = digits[s][k];
+      if (digit == 0) continue;
+      ExtendedPoint& bucket = point(buckets[s][digit < 0 ? -digit : digit]);
+      const NielsPoint& entry = niels(entries[s][k]);
+      bucket = add(bucket, digit < 0 ? negate(entry) : entry);
+    }
+  }
+}
+
+void sum_buckets(const Bucket* const buckets[4], size_t count, uint64_t* extended_points) {
+  for (size_t s = 0; s < 4; ++s) {
+    // Σ b·B_b = Σ_b (B_b + B_(b+1) + …)
+    ExtendedPoint tail = ExtendedPoint::identity(), sum = tail;
+    for (size_t b = count; b-- > 1;) {
+      tail = add(tail, to_cached(point(buckets[s][b])));
+      sum = add(sum, to_cached(tail));
+    }
+    reinterpret_cast<ExtendedPoint*>(extended_points)[s] = sum;
+  }
+}
+
+void repeat_multiplication(uint64_t* elements, size_t count, const uint64_t* factor, size_t rounds) {
+  Fe* fe = reinterpret_cast<Fe*>(elements);
+  const Fe y = *reinterpret_cast<const Fe*>(factor);
+  for (size_t round = 0; round < rounds; ++round) {
+    for (size_t k = 0; k < count; ++k) fe[k] = fe[k] * y;
+  }
+}
+
+void repeat_mixed_addition(uint64_t* extended_points, size_t count, const uint64_t* affine_point, size_t rounds) {
+  ExtendedPoint* p = reinterpret_cast<ExtendedPoint*>(extended_points);
+  const NielsPoint q = to_niels(*reinterpret_cast<const AffinePoint*>(affine_point));
+  for (size_t round = 0; round < rounds; ++round) {
+    for (size_t k = 0; k < count; ++k) p[k] = add(p[k], q);
+  }
+}
+
+}  // namespace
+
+const GroupKernels& portable_group_kernels() {
+  static constexpr GroupKernels kernels = {
+      .set = InstructionSet::kPortable,
+      .power_p58 = power_p58,
+      .make_entries = make_entries,
+      .build_tables = build_tables,
+      .clear_quads = clear_quads,
+      .add_lookups = add_lookups,
+      .export_quads = export_quads,
+      .clear_buckets = clear_buckets,
+      .fill_buckets = fill_buckets,
+      .sum_buckets = sum_buckets,
+      .repeat_multiplication = repeat_multiplication,
+      .repeat_mixed_addition = repeat_mixed_addition,
+  };
+  return kernels;
+}
+
+const GroupKernels& group_kernels() {
+  const GroupKernels* avx2 = avx2_group_kernels();
+  return instruction_set() == InstructionSet::kAvx2 && avx2 != nullptr ? *avx2 : portable_group_kernels();
+}
+
+}  // namespace zkapex

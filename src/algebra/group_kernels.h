@@ -1,0 +1,69 @@
+// The inner loops of the group that have more than one implementation: portable, and four lanes at a time in AVX2 +
+// FMA. Both are always compiled on x86-64; `group_kernels()` is the one for this machine. The batch, multi-scalar and
+// row commitment functions are written once, over this table of functions.
+//
+// Memory crosses the border as plain arrays: field elements are 5 limbs (Fe), affine points 10, extended points 20, all
+// tight. What only kernels look into is opaque and means nothing to another implementation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/cpu.h"
+
+namespace zkapex {
+
+// An affine point prepared for addition (a NielsPoint).
+struct alignas(64) TableEntry {
+  unsigned char bytes[128];
+};
+
+// Four extended points that are worked on together.
+struct alignas(64) PointQuad {
+  unsigned char bytes[640];
+};
+
+// One extended point that is gathered and scattered alone.
+struct alignas(32) Bucket {
+  unsigned char bytes[160];
+};
+
+struct GroupKernels {
+  InstructionSet set;
+
+  // Each of `count` field elements to the power (p − 5)/8, in place.
+  void (*power_p58)(uint64_t* elements, size_t count);
+
+  void (*make_entries)(const uint64_t* affine_points, size_t count, TableEntry* out);
+
+  // For each of `tables` consecutive groups of `bits` ≥ 2 basis points, all 2^bits subset sums: entry i is the sum of
+  // the basis points at the set bits of i. One inversion for all. `scratch` holds tables · 2^bits / 2 quads.
+  void (*build_tables)(const TableEntry* basis, size_t tables, unsigned bits, TableEntry* out, PointQuad* scratch);
+
+  void (*clear_quads)(PointQuad* quads, size_t count);  // to the identity
+  // For every table t and row r: row r += entry indices[t · index_stride + r] of table t; four rows to a quad.
+  // Quads whose four indices are zero are skipped.
+  void (*add_lookups)(PointQuad* rows, size_t quads, const TableEntry* tables, size_t table_count, unsigned bits,
+                      const uint16_t* indices, size_t index_stride);
+  void (*export_quads)(const PointQuad* quads, size_t count, uint64_t* extended_points);
+
+  void (*clear_buckets)(Bucket* buckets, size_t count);  // to the identity
+  // Four independent streams: for k < count, bucket |digit| of stream s gains sign(digit)·entry k of stream s.
+  // Bucket 0 collects rubbish. The buckets of different streams do not overlap.
+  void (*fill_buckets)(const TableEntry* const entries[4], const int16_t* const digits[4], size_t count,
+                       Bucket* const buckets[4]);
+  // For each stream Σ_b b·bucket[b] over 1 ≤ b < count, as four extended points.
+  void (*sum_buckets)(const Bucket* const buckets[4], size_t count, uint64_t* extended_points);
+
+  // For benchmarks and tests: each of `count` field elements times factor^rounds, and each of `count` extended points
+  // plus rounds·(affine point), by one operation after another; `count` is a multiple of four, at most 64.
+  void (*repeat_multiplication)(uint64_t* elements, size_t count, const uint64_t* factor, size_t rounds);
+  void (*repeat_mixed_addition)(uint64_t* extended_points, size_t count, const uint64_t* affine_point, size_t rounds);
+};
+
+[[nodiscard]] const GroupKernels& portable_group_kernels();
+// Null on a machine, or in a build, without them.
+[[nodiscard]] const GroupKernels* avx2_group_kernels();
+[[nodiscard]] const GroupKernels& group_kernels();
+
+}  // namespace zkapex
