@@ -139,6 +139,12 @@ const GroupKernels& portable_group_kernels() {
   return kernels;
 }
 
+const GroupKernels* avx2_kernel_table();  // group_kernels_avx2.cpp; what it points to runs only where the CPU agrees
+
+const GroupKernels* avx2_group_kernels() {
+  return detect_instruction_set() == InstructionSet::kAvx2 ? avx2_kernel_table() : nullptr;
+}
+
 const GroupKernels& group_kernels() {
   const GroupKernels* avx2 = avx2_group_kernels();
   return instruction_set() == InstructionSet::kAvx2 && avx2 != nullptr ? *avx2 : portable_group_kernels();

@@ -28,6 +28,9 @@ struct alignas(32) Bucket {
   unsigned char bytes[160];
 };
 
+// Sums before and products during the inversion that makes `entries` table entries affine.
+constexpr size_t table_scratch_quads(size_t entries) { return entries / 4 + (entries / 4 + 3) / 4; }
+
 struct GroupKernels {
   InstructionSet set;
 
@@ -37,7 +40,7 @@ struct GroupKernels {
   void (*make_entries)(const uint64_t* affine_points, size_t count, TableEntry* out);
 
   // For each of `tables` consecutive groups of `bits` ≥ 2 basis points, all 2^bits subset sums: entry i is the sum of
-  // the basis points at the set bits of i. One inversion for all. `scratch` holds tables · 2^bits / 2 quads.
+  // the basis points at the set bits of i. One inversion for all. `scratch` holds table_scratch_quads(tables · 2^bits).
   void (*build_tables)(const TableEntry* basis, size_t tables, unsigned bits, TableEntry* out, PointQuad* scratch);
 
   void (*clear_quads)(PointQuad* quads, size_t count);  // to the identity

@@ -1,0 +1,210 @@
+#include "algebra/group_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cfenv>
+
+#include "algebra/group_testing.h"
+#include "algebra/point_batch.h"
+
+namespace zkapex {
+namespace {
+
+const uint64_t* words(const Fe& x) { return x.v; }
+uint64_t* words(Fe& x) { return x.v; }
+const uint64_t* words(const AffinePoint& p) { return p.x.v; }
+uint64_t* words(ExtendedPoint& p) { return p.X.v; }
+
+class EveryKernel : public ::testing::TestWithParam<const GroupKernels*> {
+ protected:
+  const GroupKernels& kernels = *GetParam();
+  std::mt19937_64 rng{1};
+
+  Fe random_element() { return Fe::from_bytes(testing::random_bytes<32>(rng)); }
+  std::vector<AffinePoint> random_affine(size_t count) { return batch_to_affine(testing::many_points(rng, count)); }
+  std::vector<TableEntry> entries(std::span<const AffinePoint> points) {
+    std::vector<TableEntry> out(points.size());
+    if (!points.empty()) kernels.make_entries(words(points[0]), points.size(), out.data());
+    return out;
+  }
+};
+
+// Elements whose limbs are at the bounds, where a wrong rounding or a lost carry shows.
+std::vector<Fe> edge_elements() {
+  std::vector<Fe> out = {Fe::zero(), Fe::one(), (-Fe::one()).carried(), kSqrtM1, kOneHalf};
+  for (uint64_t limb : {Fe::kLimbMask, uint64_t{1} << 50, (uint64_t{1} << 50) - 1, Fe::kUnit - 1}) {
+    Fe every;
+    for (uint64_t& l : every.v) l = limb;
+    out.push_back(every);
+    for (size_t k = 0; k < 5; ++k) {
+      Fe single = Fe::zero();
+      single.v[k] = limb;
+      out.push_back(single);
+    }
+  }
+  return out;
+}
+
+TEST_P(EveryKernel, MultiplicationAgreesWithTheField) {
+  std::vector<Fe> factors = edge_elements();
+  for (int k = 0; k < 40; ++k) factors.push_back(random_element());
+  for (const Fe& factor : factors) {
+    std::vector<Fe> x(64);
+    for (size_t k = 0; k < x.size(); ++k) x[k] = factors[k % factors.size()];
+    for (size_t rounds : {size_t{0}, size_t{1}, size_t{5}}) {
+      std::vector<Fe> product = x;
+      kernels.repeat_multiplication(words(product[0]), product.size(), words(factor), rounds);
+      for (size_t k = 0; k < x.size(); ++k) {
+        Fe expected = x[k];
+        for (size_t r = 0; r < rounds; ++r) expected = expected * factor;
+        ASSERT_EQ(product[k].to_bytes(), expected.to_bytes());
+      }
+    }
+  }
+}
+
+TEST_P(EveryKernel, MixedAdditionAgreesWithTheCurve) {
+  const std::vector<AffinePoint> q = random_affine(5);
+  for (size_t k = 0; k < q.size(); ++k) {
+    const AffinePoint addend = k == 0 ? AffinePoint::identity() : q[k];
+    std::vector<ExtendedPoint> p(32);
+    for (size_t i = 0; i < p.size(); ++i) p[i] = to_extended(q[i % q.size()]);
+    p[1] = ExtendedPoint::identity();
+    p[2] = negate(to_extended(addend));
+    std::vector<ExtendedPoint> sum = p;
+    kernels.repeat_mixed_addition(words(sum[0]), sum.size(), words(addend), 3);
+    for (size_t i = 0; i < p.size(); ++i) {
+      EXPECT_EQ(Point(sum[i]), Point(p[i]) + Point(addend) + Point(addend) + Point(addend));
+      EXPECT_EQ(sum[i].X * sum[i].Y, sum[i].Z * sum[i].T);
+    }
+  }
+}
+
+TEST_P(EveryKernel, PowerAgreesWithTheField) {
+  for (size_t count : {size_t{0}, size_t{1}, size_t{3}, size_t{4}, size_t{7}, size_t{8}, size_t{9}, size_t{17}}) {
+    std::vector<Fe> x = edge_elements();
+    while (x.size() < count) x.push_back(random_element());
+    x.resize(count);
+    for (size_t k = count / 2; k < count; ++k) x[k] = random_element();
+    std::vector<Fe> power = x;
+    kernels.power_p58(count == 0 ? nullptr : words(power[0]), count);
+    for (size_t k = 0; k < count; ++k) EXPECT_EQ(power[k].to_bytes(), x[k].power_p58().to_bytes());
+  }
+}
+
+TEST_P(EveryKernel, TablesHoldSubsetSumsAndLookupsAddThem) {
+  for (unsigned bits : {2U, 3U, 4U, 5U}) {
+    for (size_t tables : {size_t{1}, size_t{2}, size_t{3}}) {
+      const size_t size = size_t{1} << bits;
+      std::vector<AffinePoint> basis = random_affine(tables * bits);
+      basis.back() = AffinePoint::identity();
+      std::vector<TableEntry> table(tables * size);
+      std::vector<PointQuad> scratch(table_scratch_quads(table.size()));
+      kernels.build_tables(entries(basis).data(), tables, bits, table.data(), scratch.data());
+      // Enough rows to run over a block of quads and into the next; row r looks up r + 3t mod 2^bits.
+      for (size_t quads : {size_t{1}, size_t{7}, size_t{8}, size_t{9}, size_t{17}}) {
+        std::vector<uint16_t> indices(tables * 4 * quads);
+        for (size_t k = 0; k < indices.size(); ++k) {
+          indices[k] = static_cast<uint16_t>((k % (4 * quads) + 3 * (k / (4 * quads))) % size);
+        }
+        std::fill_n(indices.begin(), 4, uint16_t{0});
+        std::vector<PointQuad> rows(quads);
+        kernels.clear_quads(rows.data(), quads);
+        kernels.add_lookups(rows.data(), quads, table.data(), tables, bits, indices.data(), 4 * quads);
+        std::vector<ExtendedPoint> sums(4 * quads);
+        kernels.export_quads(rows.data(), quads, words(sums[0]));
+        for (size_t r = 0; r < sums.size(); ++r) {
+          Point expected;
+          for (size_t t = 0; t < tables; ++t) {
+            for (unsigned b = 0; b < bits; ++b) {
+              if (indices[t * 4 * quads + r] >> b & 1) expected += Point(basis[t * bits + b]);
+            }
+          }
+          ASSERT_EQ(Point(sums[r]), expected);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(EveryKernel, Buckets) {
+  const size_t bucket_count = 5;
+  for (size_t count : {size_t{0}, size_t{1}, size_t{4}, size_t{5}, size_t{40}}) {
+    const std::vector<AffinePoint> points = random_affine(count + 3);
+    const std::vector<TableEntry> all = entries(points);
+    std::vector<int16_t> digits(4 * (count + 1));
+    for (int16_t& d : digits) d = static_cast<int16_t>(static_cast<int>(rng() % 9) - 4);
+    if (count > 4) {
+      for (size_t s = 0; s < 4; ++s) digits[s * count + 3] = 0;  // a step without work
+    }
+    std::vector<Bucket> memory(4 * bucket_count);
+    kernels.clear_buckets(memory.data(), memory.size());
+    Bucket* buckets[4];
+    const TableEntry* streams[4];
+    const int16_t* stream_digits[4];
+    for (size_t s = 0; s < 4; ++s) {
+      buckets[s] = &memory[s * bucket_count];
+      streams[s] = &all[s];
+      stream_digits[s] = &digits[s * count];
+    }
+    kernels.fill_buckets(streams, stream_digits, count, buckets);
+    ExtendedPoint sums[4];
+    kernels.sum_buckets(buckets, bucket_count, words(sums[0]));
+    for (size_t s = 0; s < 4; ++s) {
+      Point expected;
+      for (size_t k = 0; k < count; ++k) {
+        expected += multiply(Point(points[s + k]), Scalar::from_i64(stream_digits[s][k]));
+      }
+      EXPECT_EQ(Point(sums[s]), expected);
+    }
+  }
+}
+
+TEST_P(EveryKernel, RestoresTheRoundingMode) {
+  std::vector<Fe> x(4, kSqrtM1);
+  std::fesetround(FE_UPWARD);
+  kernels.power_p58(words(x[0]), x.size());
+  EXPECT_EQ(std::fegetround(), FE_UPWARD);
+  std::fesetround(FE_TONEAREST);
+  EXPECT_EQ(x[0].to_bytes(), kSqrtM1.power_p58().to_bytes());
+}
+
+TEST_P(EveryKernel, BatchesAgreeWithSingles) {
+  ThreadPool pool(2);
+  for (size_t count :
+       {size_t{0}, size_t{1}, size_t{3}, size_t{4}, size_t{5}, size_t{63}, size_t{64}, size_t{65}, size_t{1000}}) {
+    std::vector<std::array<uint8_t, 64>> inputs(count);
+    for (auto& input : inputs) input = testing::random_bytes<64>(rng);
+    for (ThreadPool* threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
+      const std::vector<Point> points = from_uniform_bytes_batch(kernels, inputs, threads);
+      const auto encodings = encode_batch(kernels, points, threads);
+      const auto decoded = decode_batch(kernels, encodings, threads);
+      ASSERT_TRUE(decoded.ok());
+      ASSERT_EQ(points.size(), count);
+      ASSERT_EQ(encodings.size(), count);
+      ASSERT_EQ(decoded->size(), count);
+      for (size_t k = 0; k < count; ++k) {
+        ASSERT_EQ(encodings[k], Point::from_uniform_bytes(inputs[k]).encode());
+        ASSERT_EQ((*decoded)[k], points[k]);
+      }
+    }
+  }
+}
+
+TEST_P(EveryKernel, DecodeBatchNamesTheFirstBadElement) {
+  std::vector<std::array<uint8_t, 32>> encodings(200, Point::base().encode());
+  encodings[170].fill(0xff);
+  encodings[133][0] ^= 1;
+  ThreadPool pool(2);
+  for (ThreadPool* threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
+    const auto decoded = decode_batch(kernels, encodings, threads);
+    ASSERT_FALSE(decoded.ok());
+    EXPECT_EQ(decoded.error().message.find("element 133 "), 0U) << decoded.error().message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Group, EveryKernel, ::testing::ValuesIn(testing::all_kernels()),
+                         [](const auto& kernel) { return std::string(name(kernel.param->set)); });
+
+}  // namespace
+}  // namespace zkapex
