@@ -5,7 +5,6 @@
 #include <cfenv>
 
 #include "algebra/group_testing.h"
-#include "algebra/point_batch.h"
 
 namespace zkapex {
 namespace {
@@ -176,9 +175,9 @@ TEST_P(EveryKernel, BatchesAgreeWithSingles) {
     std::vector<std::array<uint8_t, 64>> inputs(count);
     for (auto& input : inputs) input = testing::random_bytes<64>(rng);
     for (ThreadPool* threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
-      const std::vector<Point> points = from_uniform_bytes_batch(kernels, inputs, threads);
-      const auto encodings = encode_batch(kernels, points, threads);
-      const auto decoded = decode_batch(kernels, encodings, threads);
+      const std::vector<Point> points = from_uniform_bytes_batch(inputs, threads, kernels);
+      const auto encodings = encode_batch(points, threads, kernels);
+      const auto decoded = decode_batch(encodings, threads, kernels);
       ASSERT_TRUE(decoded.ok());
       ASSERT_EQ(points.size(), count);
       ASSERT_EQ(encodings.size(), count);
@@ -197,7 +196,7 @@ TEST_P(EveryKernel, DecodeBatchNamesTheFirstBadElement) {
   encodings[133][0] ^= 1;
   ThreadPool pool(2);
   for (ThreadPool* threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
-    const auto decoded = decode_batch(kernels, encodings, threads);
+    const auto decoded = decode_batch(encodings, threads, kernels);
     ASSERT_FALSE(decoded.ok());
     EXPECT_EQ(decoded.error().message.find("element 133 "), 0U) << decoded.error().message;
   }

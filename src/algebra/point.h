@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algebra/edwards.h"
+#include "algebra/group_kernels.h"
 #include "base/bytes.h"
 #include "base/result.h"
 #include "base/threads.h"
@@ -59,11 +60,14 @@ class Point {
 
 // Batches: four exponentiations side by side where the CPU allows it. Without a pool they run in the calling thread.
 [[nodiscard]] std::vector<std::array<uint8_t, 32>> encode_batch(std::span<const Point> points,
-                                                                ThreadPool* pool = nullptr);
+                                                                ThreadPool* pool = nullptr,
+                                                                const GroupKernels& kernels = group_kernels());
 // The error names the index of the first encoding that is not an element.
 [[nodiscard]] Result<std::vector<Point>> decode_batch(std::span<const std::array<uint8_t, 32>> encodings,
-                                                      ThreadPool* pool = nullptr);
+                                                      ThreadPool* pool = nullptr,
+                                                      const GroupKernels& kernels = group_kernels());
 [[nodiscard]] std::vector<Point> from_uniform_bytes_batch(std::span<const std::array<uint8_t, 64>> inputs,
-                                                          ThreadPool* pool = nullptr);
+                                                          ThreadPool* pool = nullptr,
+                                                          const GroupKernels& kernels = group_kernels());
 
 }  // namespace zkapex

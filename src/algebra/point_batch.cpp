@@ -1,7 +1,6 @@
-#include "algebra/point_batch.h"
-
 #include <algorithm>
 
+#include "algebra/point.h"
 #include "algebra/ristretto.h"
 
 namespace zkapex {
@@ -39,8 +38,8 @@ void run_batch(const GroupKernels& kernels, ThreadPool* pool, size_t count, cons
 
 }  // namespace
 
-std::vector<std::array<uint8_t, 32>> encode_batch(const GroupKernels& kernels, std::span<const Point> points,
-                                                  ThreadPool* pool) {
+std::vector<std::array<uint8_t, 32>> encode_batch(std::span<const Point> points, ThreadPool* pool,
+                                                  const GroupKernels& kernels) {
   std::vector<std::array<uint8_t, 32>> out(points.size());
   run_batch<ristretto::Encoding>(
       kernels, pool, points.size(), [&](size_t k) { return points[k].extended(); },
@@ -48,8 +47,8 @@ std::vector<std::array<uint8_t, 32>> encode_batch(const GroupKernels& kernels, s
   return out;
 }
 
-Result<std::vector<Point>> decode_batch(const GroupKernels& kernels, std::span<const std::array<uint8_t, 32>> encodings,
-                                        ThreadPool* pool) {
+Result<std::vector<Point>> decode_batch(std::span<const std::array<uint8_t, 32>> encodings, ThreadPool* pool,
+                                        const GroupKernels& kernels) {
   std::vector<Point> out(encodings.size());
   std::vector<uint8_t> valid(encodings.size(), 0);
   run_batch<ristretto::Decoding>(
@@ -64,8 +63,8 @@ Result<std::vector<Point>> decode_batch(const GroupKernels& kernels, std::span<c
   return error("element {} is not a canonical ristretto255 encoding: {}", index, to_hex(encodings[index]));
 }
 
-std::vector<Point> from_uniform_bytes_batch(const GroupKernels& kernels,
-                                            std::span<const std::array<uint8_t, 64>> inputs, ThreadPool* pool) {
+std::vector<Point> from_uniform_bytes_batch(std::span<const std::array<uint8_t, 64>> inputs, ThreadPool* pool,
+                                            const GroupKernels& kernels) {
   std::vector<ExtendedPoint> halves(2 * inputs.size());
   run_batch<ristretto::Map>(
       kernels, pool, halves.size(),
@@ -74,16 +73,6 @@ std::vector<Point> from_uniform_bytes_batch(const GroupKernels& kernels,
   std::vector<Point> out(inputs.size());
   for (size_t k = 0; k < out.size(); ++k) out[k] = Point(halves[2 * k]) + Point(halves[2 * k + 1]);
   return out;
-}
-
-std::vector<std::array<uint8_t, 32>> encode_batch(std::span<const Point> points, ThreadPool* pool) {
-  return encode_batch(group_kernels(), points, pool);
-}
-Result<std::vector<Point>> decode_batch(std::span<const std::array<uint8_t, 32>> encodings, ThreadPool* pool) {
-  return decode_batch(group_kernels(), encodings, pool);
-}
-std::vector<Point> from_uniform_bytes_batch(std::span<const std::array<uint8_t, 64>> inputs, ThreadPool* pool) {
-  return from_uniform_bytes_batch(group_kernels(), inputs, pool);
 }
 
 }  // namespace zkapex

@@ -1,0 +1,161 @@
+#include "algebra/msm.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace zkapex {
+
+namespace {
+
+// A signed integer of 256 bits, two's complement, least significant limb first.
+using Wide = std::array<uint64_t, 4>;
+
+constexpr unsigned kScalarBits = 254;  // below ℓ < 2^253, and a sign
+constexpr unsigned kMaxWindowBits = 15;
+
+// The sum is cut twice: scalars into windows of bits, points into parts of equal length. A stream is one window of one
+// part; it owns a set of buckets, and four streams make a task.
+struct Plan {
+  unsigned window_bits = 1;
+  size_t windows = 1, parts = 1;
+  size_t part_size = 0;
+
+  [[nodiscard]] size_t streams() const { return windows * parts; }
+  [[nodiscard]] size_t tasks() const { return (streams() + 3) / 4; }
+  [[nodiscard]] size_t buckets() const { return (size_t{1} << (window_bits - 1)) + 1; }  // digits 0 to 2^(w − 1)
+};
+
+// Measured: the sum over one bucket takes about twice the time of an addition to it.
+double cost(const Plan& plan, size_t threads) {
+  const size_t rounds = (plan.tasks() + threads - 1) / threads;
+  return static_cast<double>(rounds) *
+         (static_cast<double>(plan.part_size) + 2.0 * static_cast<double>(plan.buckets()));
+}
+
+Plan make_plan(size_t points, unsigned bits, size_t threads) {
+  Plan best;
+  double best_cost = std::numeric_limits<double>::infinity();
+  const size_t most_parts = std::min({4 * threads, points, PreparedPoints::kPadding});
+  for (unsigned w = 1; w <= std::min(kMaxWindowBits, bits); ++w) {
+    for (size_t parts = 1; parts <= most_parts; ++parts) {
+      const Plan plan{w, (bits + w - 1) / w, parts, (points + parts - 1) / parts};
+      if (const double c = cost(plan, threads); c < best_cost) {
+        best = plan;
+        best_cost = c;
+      }
+    }
+  }
+  return best;
+}
+
+// value = Σ_k digit_k 2^(w k) with −2^(w−1) ≤ digit_k ≤ 2^(w−1); digit k goes to out[k · stride].
+void signed_windows(const Wide& value, const Plan& plan, int16_t* out, size_t stride) {
+  const unsigned w = plan.window_bits;
+  const int half = 1 << (w - 1), full = 1 << w;
+  const uint64_t sign = uint64_t{0} - (value.back() >> 63);
+  int carry = 0;
+  for (size_t k = 0; k < plan.windows; ++k) {
+    const size_t offset = k * w, limb = offset / 64, shift = offset % 64;
+    uint64_t bits = value[limb] >> shift;
+    if (shift + w > 64) bits |= (limb + 1 < value.size() ? value[limb + 1] : sign) << (64 - shift);
+    const int raw = static_cast<int>(bits & static_cast<uint64_t>(full - 1));
+    // The last window keeps its sign; the others round to the nearest multiple and carry.
+    const bool last = k + 1 == plan.windows;
+    const int digit = raw + carry;
+    carry = !last && digit >= half ? 1 : 0;
+    const bool negative = last ? raw >= half : carry != 0;
+    out[k * stride] = static_cast<int16_t>(negative ? digit - full : digit);
+  }
+}
+
+// Σ value(k)·point k, where value(k) is a Wide of at most `bits` bits with its sign.
+template <class Value>
+Point sum_by_buckets(const Value& value, unsigned bits, const PreparedPoints& points, ThreadPool& pool) {
+  if (points.size() == 0) return {};
+  const GroupKernels& kernels = points.kernels();
+  const Plan plan = make_plan(points.size(), bits, pool.size());
+  const size_t padded = plan.parts * plan.part_size;  // less than size + parts
+  std::vector<int16_t> digits(plan.windows * padded, 0);
+  pool.for_ranges(points.size(), 1024, [&](size_t begin, size_t end) {
+    for (size_t k = begin; k < end; ++k) signed_windows(value(k), plan, &digits[k], padded);
+  });
+
+  std::vector<ExtendedPoint> sums(4 * plan.tasks());
+  pool.for_each(plan.tasks(), [&](size_t task) {
+    std::vector<Bucket> memory(4 * plan.buckets());
+    const TableEntry* entries[4];
+    const int16_t* stream_digits[4];
+    Bucket* buckets[4];
+    for (size_t s = 0; s < 4; ++s) {
+      // Lanes without a stream of their own repeat the last one; nobody reads their sums.
+      const size_t stream = std::min(4 * task + s, plan.streams() - 1);
+      const size_t part = stream / plan.windows, window = stream % plan.windows;
+      entries[s] = points.entries() + part * plan.part_size;
+      stream_digits[s] = &digits[window * padded + part * plan.part_size];
+      buckets[s] = &memory[s * plan.buckets()];
+    }
+    kernels.clear_buckets(memory.data(), memory.size());
+    kernels.fill_buckets(entries, stream_digits, plan.part_size, buckets);
+    kernels.sum_buckets(buckets, plan.buckets(), sums[4 * task].X.v);
+  });
+
+  Point total;
+  for (size_t window = plan.windows; window-- > 0;) {
+    for (unsigned k = 0; k < plan.window_bits; ++k) total = total.twice();
+    for (size_t part = 0; part < plan.parts; ++part) total += Point(sums[part * plan.windows + window]);
+  }
+  return total;
+}
+
+Status check_lengths(size_t scalars, size_t points) {
+  if (scalars != points)
+    return error("a sum of {} scalars over {} points: there must be one for each", scalars, points);
+  return Done{};
+}
+
+}  // namespace
+
+PreparedPoints::PreparedPoints(std::span<const AffinePoint> points, ThreadPool& pool, const GroupKernels& kernels)
+    : kernels_(&kernels), size_(points.size()), entries_(points.size() + kPadding) {
+  pool.for_ranges(size_, 1024, [&](size_t begin, size_t end) {
+    kernels.make_entries(points[begin].x.v, end - begin, &entries_[begin]);
+  });
+}
+
+Result<Point> msm_var(std::span<const Scalar> scalars, const PreparedPoints& points, ThreadPool& pool) {
+  ZKAPEX_CHECK(check_lengths(scalars.size(), points.size()));
+  return sum_by_buckets([&](size_t k) { return scalars[k].canonical_limbs(); }, kScalarBits, points, pool);
+}
+
+Result<Point> msm_var(std::span<const Scalar> scalars, std::span<const AffinePoint> points, ThreadPool& pool,
+                      const GroupKernels& kernels) {
+  ZKAPEX_CHECK(check_lengths(scalars.size(), points.size()));
+  return msm_var(scalars, PreparedPoints(points, pool, kernels), pool);
+}
+
+Result<Point> msm_var(std::span<const Scalar> scalars, std::span<const Point> points, ThreadPool& pool,
+                      const GroupKernels& kernels) {
+  ZKAPEX_CHECK(check_lengths(scalars.size(), points.size()));
+  return msm_var(scalars, batch_to_affine(points), pool, kernels);
+}
+
+Result<Point> msm_small_var(std::span<const int64_t> values, const PreparedPoints& points, ThreadPool& pool) {
+  ZKAPEX_CHECK(check_lengths(values.size(), points.size()));
+  uint64_t used = 0;  // v or −v − 1, whichever is not negative, has the bits of v without its sign
+  for (int64_t v : values) used |= static_cast<uint64_t>(v ^ (v >> 63));
+  const unsigned bits = static_cast<unsigned>(std::bit_width(used)) + 1;
+  const auto value = [&](size_t k) {
+    const uint64_t sign = static_cast<uint64_t>(values[k] >> 63);
+    return Wide{static_cast<uint64_t>(values[k]), sign, sign, sign};
+  };
+  return sum_by_buckets(value, bits, points, pool);
+}
+
+Result<Point> msm_small_var(std::span<const int64_t> values, std::span<const AffinePoint> points, ThreadPool& pool,
+                            const GroupKernels& kernels) {
+  ZKAPEX_CHECK(check_lengths(values.size(), points.size()));
+  return msm_small_var(values, PreparedPoints(points, pool, kernels), pool);
+}
+
+}  // namespace zkapex

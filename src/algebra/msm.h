@@ -1,0 +1,48 @@
+// Multi-scalar multiplication Σ s_k P_k by buckets (Pippenger), in variable time: scalars are not protected from an
+// observer of this machine's clock or caches. Memory: about 170 bytes a point, and the buckets of a thread (at most 10
+// MiB).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "algebra/group_kernels.h"
+#include "algebra/point.h"
+#include "algebra/scalar.h"
+#include "base/result.h"
+#include "base/threads.h"
+
+namespace zkapex {
+
+// Points made ready once for many multiplications. Tied to the kernels that made it.
+class PreparedPoints {
+ public:
+  PreparedPoints(std::span<const AffinePoint> points, ThreadPool& pool, const GroupKernels& kernels = group_kernels());
+
+  [[nodiscard]] size_t size() const { return size_; }
+  [[nodiscard]] const GroupKernels& kernels() const { return *kernels_; }
+  // At least kPadding more entries than size(), which may be read but mean nothing.
+  [[nodiscard]] const TableEntry* entries() const { return entries_.data(); }
+
+  static constexpr size_t kPadding = 64;
+
+ private:
+  const GroupKernels* kernels_;
+  size_t size_;
+  std::vector<TableEntry> entries_;
+};
+
+// An error if there are not as many scalars as points. The empty sum is the identity.
+[[nodiscard]] Result<Point> msm_var(std::span<const Scalar> scalars, const PreparedPoints& points, ThreadPool& pool);
+[[nodiscard]] Result<Point> msm_var(std::span<const Scalar> scalars, std::span<const AffinePoint> points,
+                                    ThreadPool& pool, const GroupKernels& kernels = group_kernels());
+[[nodiscard]] Result<Point> msm_var(std::span<const Scalar> scalars, std::span<const Point> points, ThreadPool& pool,
+                                    const GroupKernels& kernels = group_kernels());
+
+// The same for integers; the time grows with the bits of the largest.
+[[nodiscard]] Result<Point> msm_small_var(std::span<const int64_t> values, const PreparedPoints& points,
+                                          ThreadPool& pool);
+[[nodiscard]] Result<Point> msm_small_var(std::span<const int64_t> values, std::span<const AffinePoint> points,
+                                          ThreadPool& pool, const GroupKernels& kernels = group_kernels());
+
+}  // namespace zkapex

@@ -1,0 +1,131 @@
+#include "algebra/msm.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "algebra/group_testing.h"
+
+namespace zkapex {
+namespace {
+
+using testing::random_scalar;
+
+class Msm : public ::testing::TestWithParam<const GroupKernels*> {
+ protected:
+  const GroupKernels& kernels = *GetParam();
+  std::mt19937_64 rng{7};
+};
+
+Point naive_sum(std::span<const Scalar> scalars, std::span<const Point> points) {
+  Point sum;
+  for (size_t k = 0; k < points.size(); ++k) sum += multiply(points[k], scalars[k]);
+  return sum;
+}
+
+// Sizes around the quads of lanes, the padding of parts and changes of the window size.
+TEST_P(Msm, AgreesWithNaiveSum) {
+  const std::vector<Point> all = testing::many_points(rng, 600);
+  for (unsigned threads : {1U, 3U}) {
+    ThreadPool pool(threads);
+    for (size_t count :
+         {size_t{0}, size_t{1}, size_t{2}, size_t{3}, size_t{4}, size_t{5}, size_t{7}, size_t{8}, size_t{9}, size_t{31},
+          size_t{32}, size_t{33}, size_t{63}, size_t{64}, size_t{65}, size_t{200}, size_t{600}}) {
+      const std::span<const Point> points = std::span(all).first(count);
+      std::vector<Scalar> scalars(count);
+      for (Scalar& s : scalars) s = random_scalar(rng);
+      if (count > 4) {
+        scalars[0] = Scalar::zero();
+        scalars[1] = -Scalar::one();
+        scalars[2] = Scalar::one();
+        scalars[3] = Scalar::power_of_two(252);
+      }
+      const Point expected = naive_sum(scalars, points);
+      const auto sum = msm_var(scalars, points, pool, kernels);
+      ASSERT_TRUE(sum.ok());
+      EXPECT_EQ(*sum, expected) << count;
+      const auto affine_sum = msm_var(scalars, batch_to_affine(points), pool, kernels);
+      ASSERT_TRUE(affine_sum.ok());
+      EXPECT_EQ(*affine_sum, expected) << count;
+    }
+  }
+}
+
+// Every digit pattern: powers of two, runs of ones and their negatives put carries at every place of every window.
+TEST_P(Msm, ExtremeScalars) {
+  ThreadPool pool(1);
+  const Point p = testing::random_point(rng);
+  for (unsigned k = 0; k < 253; k += 3) {
+    for (const Scalar& s : {Scalar::power_of_two(k), Scalar::power_of_two(k) - Scalar::one(), -Scalar::power_of_two(k),
+                            Scalar::one() - Scalar::power_of_two(k)}) {
+      const std::vector<Scalar> scalars(5, s);
+      const std::vector<Point> points(5, p);
+      EXPECT_EQ(*msm_var(scalars, points, pool, kernels), multiply(p, s + s + s + s + s));
+    }
+  }
+}
+
+// A large sum with a known answer: P_k = k P, so Σ s_k P_k = (Σ k s_k) P. Here windows are wide and buckets many.
+TEST_P(Msm, LargeSumOfMultiples) {
+  const size_t count = 20000;
+  const Point p = testing::random_point(rng);
+  std::vector<Point> points(count);
+  std::vector<Scalar> scalars(count);
+  std::vector<int64_t> values(count);
+  Scalar expected, expected_small;
+  for (size_t k = 0; k < count; ++k) {
+    points[k] = k == 0 ? Point() : points[k - 1] + p;
+    scalars[k] = random_scalar(rng);
+    values[k] = static_cast<int64_t>(rng());
+    expected += scalars[k] * Scalar::from_u64(k);
+    expected_small += Scalar::from_i64(values[k]) * Scalar::from_u64(k);
+  }
+  const std::vector<AffinePoint> affine = batch_to_affine(points);
+  for (unsigned threads : {1U, 2U}) {
+    ThreadPool pool(threads);
+    const PreparedPoints prepared(affine, pool, kernels);
+    EXPECT_EQ(*msm_var(scalars, prepared, pool), multiply(p, expected));
+    EXPECT_EQ(*msm_small_var(values, prepared, pool), multiply(p, expected_small));
+  }
+}
+
+TEST_P(Msm, SmallValuesAgreeWithNaiveSum) {
+  const std::vector<Point> all = testing::many_points(rng, 130);
+  const std::vector<AffinePoint> affine = batch_to_affine(all);
+  ThreadPool pool(2);
+  for (unsigned bits : {1U, 2U, 7U, 8U, 9U, 15U, 16U, 17U, 31U, 40U, 63U, 64U}) {
+    for (size_t count : {size_t{0}, size_t{1}, size_t{3}, size_t{4}, size_t{5}, size_t{130}}) {
+      std::vector<int64_t> values(count);
+      for (int64_t& v : values) v = static_cast<int64_t>(rng()) >> (64 - bits);
+      if (count > 3) {
+        values[0] = std::numeric_limits<int64_t>::min() >> (64 - bits);
+        values[1] = std::numeric_limits<int64_t>::max() >> (64 - bits);
+        values[2] = 0;
+      }
+      Point expected;
+      for (size_t k = 0; k < count; ++k) expected += multiply(all[k], Scalar::from_i64(values[k]));
+      const auto sum = msm_small_var(values, std::span(affine).first(count), pool, kernels);
+      ASSERT_TRUE(sum.ok());
+      EXPECT_EQ(*sum, expected) << bits << " bits, " << count << " points";
+    }
+  }
+}
+
+TEST_P(Msm, WrongLengthsAreErrors) {
+  ThreadPool pool(1);
+  const std::vector<Point> points(3, Point::base());
+  const std::vector<AffinePoint> affine = batch_to_affine(points);
+  const std::vector<Scalar> scalars(2);
+  const std::vector<int64_t> values(4);
+  EXPECT_FALSE(msm_var(scalars, points, pool, kernels).ok());
+  EXPECT_FALSE(msm_var(scalars, affine, pool, kernels).ok());
+  EXPECT_FALSE(msm_small_var(values, affine, pool, kernels).ok());
+  EXPECT_NE(msm_small_var(values, affine, pool, kernels).error().message.find("4 scalars over 3 points"),
+            std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Group, Msm, ::testing::ValuesIn(testing::all_kernels()),
+                         [](const auto& kernel) { return std::string(name(kernel.param->set)); });
+
+}  // namespace
+}  // namespace zkapex
