@@ -4,6 +4,8 @@
 #include <bit>
 #include <limits>
 
+#include "base/secret.h"
+
 namespace zkapex {
 
 namespace {
@@ -76,7 +78,7 @@ Point sum_by_buckets(const Value& value, unsigned bits, const PreparedPoints& po
   const GroupKernels& kernels = points.kernels();
   const Plan plan = make_plan(points.size(), bits, pool.size());
   const size_t padded = plan.parts * plan.part_size;  // less than size + parts
-  std::vector<int16_t> digits(plan.windows * padded, 0);
+  std::vector<int16_t, WipingAllocator<int16_t>> digits(plan.windows * padded, 0);
   pool.for_ranges(points.size(), 1024, [&](size_t begin, size_t end) {
     for (size_t k = begin; k < end; ++k) signed_windows(value(k), plan, &digits[k], padded);
   });
