@@ -120,8 +120,8 @@ SquareRoot finish_sqrt_ratio_m1(const Fe& u, const Fe& v, const Fe& power) {
   const bool flipped = check == minus_u;
   const bool flipped_i = check == minus_u * kSqrtM1;
   // Every comparison is made and the root chosen by a mask: the time tells nothing of the case.
-  const Fe turned = select(flipped | flipped_i, root * kSqrtM1, root);
-  return {static_cast<bool>(correct | flipped), turned.abs()};
+  const Fe turned = select(either(flipped, flipped_i), root * kSqrtM1, root);
+  return {either(correct, flipped), turned.abs()};
 }
 
 SquareRoot sqrt_ratio_m1(const Fe& u, const Fe& v) {

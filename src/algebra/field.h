@@ -129,6 +129,9 @@ constexpr Fe select(bool choose, const Fe& a, const Fe& b) {
   return out;
 }
 
+// a or b, both evaluated.
+constexpr bool either(bool a, bool b) { return (static_cast<unsigned>(a) | static_cast<unsigned>(b)) != 0; }
+
 constexpr void swap_if(bool swap, Fe& a, Fe& b) {
   const Fe old_a = a;
   a = select(swap, b, a);

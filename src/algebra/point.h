@@ -35,7 +35,7 @@ class Point {
   // The one-way map: uniform bytes (a hash) to an element of which nobody knows a discrete logarithm.
   static Point from_uniform_bytes(std::span<const uint8_t, 64> bytes);
 
-  [[nodiscard]] bool is_identity() const { return p_.X.is_zero() | p_.Y.is_zero(); }
+  [[nodiscard]] bool is_identity() const { return either(p_.X.is_zero(), p_.Y.is_zero()); }
   [[nodiscard]] Point twice() const { return Point(zkapex::twice(p_)); }
   [[nodiscard]] const ExtendedPoint& extended() const { return p_; }
 
@@ -45,7 +45,7 @@ class Point {
   Point& operator+=(const Point& b) { return *this = *this + b; }
   Point& operator-=(const Point& b) { return *this = *this - b; }
   friend bool operator==(const Point& a, const Point& b) {
-    return (a.p_.X * b.p_.Y == a.p_.Y * b.p_.X) | (a.p_.Y * b.p_.Y == a.p_.X * b.p_.X);
+    return either(a.p_.X * b.p_.Y == a.p_.Y * b.p_.X, a.p_.Y * b.p_.Y == a.p_.X * b.p_.X);
   }
 
  private:

@@ -12,7 +12,7 @@ namespace {
 Point small_multiple(const Point& p, int value) {
   Point out;
   const auto size = static_cast<unsigned>(std::abs(value));
-  for (int bit = std::bit_width(size); bit-- > 0;) {
+  for (auto bit = std::bit_width(size); bit-- > 0;) {
     out = out.twice();
     if (size >> bit & 1) out += p;
   }
