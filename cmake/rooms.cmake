@@ -4,6 +4,8 @@ enable_testing()
 if(ZKAPEX_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  add_test(NAME rooms COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/rooms_test.py)
 endif()
 
 function(zkapex_room name)
@@ -31,7 +33,7 @@ function(zkapex_room name)
   if(ZKAPEX_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE zkapex_${name} GTest::gtest GTest::gtest_main ${ROOM_TEST_LIBRARIES})
-    gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60
+    gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   endif()
   if(ZKAPEX_FUZZERS)
