@@ -1,5 +1,6 @@
 #include "base/memory.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
@@ -69,6 +70,7 @@ Result<MemoryBudget> MemoryBudget::parse(std::string_view text) {
 }
 
 Result<size_t> MemoryBudget::items_that_fit(uint64_t item_bytes, uint64_t fixed_bytes) const {
+  item_bytes = std::max<uint64_t>(item_bytes, 1);
   const uint64_t room = bytes_ > fixed_bytes ? bytes_ - fixed_bytes : 0;
   if (room < item_bytes) {
     const uint64_t needed = item_bytes > kMax - fixed_bytes ? kMax : fixed_bytes + item_bytes;

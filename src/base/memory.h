@@ -30,8 +30,8 @@ class MemoryBudget {
   [[nodiscard]] static Result<MemoryBudget> parse(std::string_view text);
 
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
-  // How many items of `item_bytes` (not 0) fit beside `fixed_bytes` that are needed in any case. Not even one: an error
-  // that says how much is needed.
+  // How many items of `item_bytes` (0 counts as 1) fit beside `fixed_bytes` that are needed in any case. Not even one:
+  // an error that says how much is needed.
   [[nodiscard]] Result<size_t> items_that_fit(uint64_t item_bytes, uint64_t fixed_bytes = 0) const;
 
  private:

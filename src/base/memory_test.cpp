@@ -59,6 +59,7 @@ TEST(Memory, BudgetCountsWhatFits) {
   EXPECT_EQ(*budget.items_that_fit(33, 1), 3U);
   EXPECT_EQ(*budget.items_that_fit(33, 2), 2U);
   EXPECT_EQ(*budget.items_that_fit(1, 99), 1U);
+  EXPECT_EQ(*budget.items_that_fit(0, 99), 1U);
 }
 
 TEST(Memory, BudgetSaysWhatIsNeededWhenNothingFits) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ void keep(const T& value) {
 
 struct Effort {
   std::chrono::nanoseconds sample;  // a sample repeats the body until it takes at least this long
-  int samples;
+  size_t samples;                   // not 0
 };
 inline constexpr Effort kThorough{std::chrono::milliseconds(20), 11};
 inline constexpr Effort kQuick{std::chrono::milliseconds(2), 3};
@@ -44,11 +45,9 @@ template <class Body>
   size_t calls = 1;
   while (time_calls(calls) < effort.sample) calls *= 2;
 
-  std::vector<double> times;
-  for (int k = 0; k < effort.samples; ++k) {
-    times.push_back(std::chrono::duration<double, std::nano>(time_calls(calls)).count());
-  }
-  const auto middle = times.begin() + effort.samples / 2;
+  std::vector<double> times(effort.samples);
+  for (double& time : times) time = std::chrono::duration<double, std::nano>(time_calls(calls)).count();
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
   return *middle / static_cast<double>(calls) / static_cast<double>(operations);
 }
