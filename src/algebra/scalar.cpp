@@ -99,7 +99,7 @@ Scalar Scalar::inverse() const {
   exponent[0] -= 2;
   Scalar out = one();
   for (size_t digit = 64; digit-- > 0;) {
-    for (int k = 0; k < 4; ++k) out = out.square();
+    for (int k = 0; k < 4; ++k) out = multiply_inline(out, out);
     out *= powers[exponent[digit / 16] >> (4 * (digit % 16)) & 15];
   }
   return out;
@@ -142,14 +142,14 @@ void batch_invert(std::span<Scalar> scalars) {
   Scalar product = Scalar::one();
   for (size_t k = 0; k < scalars.size(); ++k) {
     before[k] = product;
-    product *= select(scalars[k], Scalar::one(), zero_mask(scalars[k]));
+    product = Scalar::multiply_inline(product, select(scalars[k], Scalar::one(), zero_mask(scalars[k])));
   }
   Scalar inverse = product.inverse();
   for (size_t k = scalars.size(); k-- > 0;) {
     const uint64_t zero = zero_mask(scalars[k]);
     const Scalar element = select(scalars[k], Scalar::one(), zero);
-    scalars[k] = select(inverse * before[k], Scalar::zero(), zero);
-    inverse *= element;
+    scalars[k] = select(Scalar::multiply_inline(inverse, before[k]), Scalar::zero(), zero);
+    inverse = Scalar::multiply_inline(inverse, element);
   }
 }
 
