@@ -35,33 +35,44 @@ struct WideLow {
 
 // ---- rows: a tile of entries is packed so that each 32-bit lane holds two rows of one column.
 
-// `count` bytes, at most 16, from p; zeros after them.
-__m128i load_some(const char* p, size_t count) {
-  if (count >= 16) return load16(p);
-  alignas(16) char bytes[16] = {};
-  __builtin_memcpy(bytes, p, count);
-  return load16(bytes);
+// tile: [group][pair of rows][column of the group][row of the pair]. `first` is the group's first entry in the even
+// row.
+template <size_t kEntryBytes>
+void pack_group(const char* first, size_t stride, char* out) {
+  for (size_t half = 0; half < kEntryBytes; ++half) {
+    const __m128i even = load16(first + 16 * half), odd = load16(first + stride + 16 * half);
+    auto* pair = reinterpret_cast<__m128i*>(out + 32 * half);
+    _mm_store_si128(pair, kEntryBytes == 1 ? _mm_unpacklo_epi8(even, odd) : _mm_unpacklo_epi16(even, odd));
+    _mm_store_si128(pair + 1, kEntryBytes == 1 ? _mm_unpackhi_epi8(even, odd) : _mm_unpackhi_epi16(even, odd));
+  }
 }
 
-// tile: [group][pair of rows][column of the group][row of the pair]
+template <size_t kEntryBytes>
 void pack(const Entries& entries, char* tile) {
-  const size_t size = entries.wide ? 2 : 1, pairs = (entries.rows + 1) / 2, row_bytes = entries.cols * size;
-  for (size_t pair = 0; pair < pairs; ++pair) {
+  constexpr size_t kGroupBytes = kGroup * kEntryBytes;
+  constexpr size_t kAhead = 16;  // rows to prefetch ahead: rows are far apart, the hardware does not see the pattern
+  const size_t pairs = (entries.rows + 1) / 2, groups = (entries.cols + kGroup - 1) / kGroup;
+  const size_t full = entries.cols / kGroup, rest = entries.cols % kGroup * kEntryBytes;
+  for (size_t pair = 0; pair < pairs; ++pair, tile += 2 * kGroupBytes) {
     const char* even = row_of(entries, 2 * pair);
-    const bool has_odd = 2 * pair + 1 < entries.rows;
-    for (size_t at = 0; at < row_bytes; at += 16) {
-      const size_t left = row_bytes - at;
-      const __m128i a = load_some(even + at, left);
-      const __m128i b = has_odd ? load_some(even + entries.stride + at, left) : _mm_setzero_si128();
-      const size_t group = at / (kGroup * size), within = at % (kGroup * size);
-      auto* out = reinterpret_cast<__m128i*>(tile + (group * pairs + pair) * 2 * kGroup * size + 2 * within);
-      out[0] = entries.wide ? _mm_unpacklo_epi16(a, b) : _mm_unpacklo_epi8(a, b);
-      out[1] = entries.wide ? _mm_unpackhi_epi16(a, b) : _mm_unpackhi_epi8(a, b);
+    if (2 * pair + 1 + kAhead < entries.rows) {
+      for (size_t at = 0; at < entries.cols * kEntryBytes; at += 64) {
+        _mm_prefetch(even + kAhead * entries.stride + at, _MM_HINT_T0);
+        _mm_prefetch(even + (kAhead + 1) * entries.stride + at, _MM_HINT_T0);
+      }
     }
-    // A last half group of wide entries is read as zeros.
-    if (entries.wide && row_bytes % 32 != 0 && row_bytes % 32 <= 16) {
-      auto* out = reinterpret_cast<__m128i*>(tile + (row_bytes / 32 * pairs + pair) * 64 + 32);
-      out[0] = out[1] = _mm_setzero_si128();
+    const bool has_odd = 2 * pair + 1 < entries.rows;
+    const size_t direct = has_odd ? full : 0;
+    for (size_t group = 0; group < direct; ++group) {
+      pack_group<kEntryBytes>(even + group * kGroupBytes, entries.stride, tile + group * pairs * 2 * kGroupBytes);
+    }
+    // What would read past the matrix goes through a buffer of zeros: a missing odd row, a last part of a group.
+    for (size_t group = direct; group < groups; ++group) {
+      alignas(16) char rows[2][kGroupBytes] = {};
+      const size_t bytes = group < full ? kGroupBytes : rest;
+      __builtin_memcpy(rows[0], even + group * kGroupBytes, bytes);
+      if (has_odd) __builtin_memcpy(rows[1], even + entries.stride + group * kGroupBytes, bytes);
+      pack_group<kEntryBytes>(rows[0], kGroupBytes, tile + group * pairs * 2 * kGroupBytes);
     }
   }
 }
@@ -72,6 +83,13 @@ void add_lanes(int64_t* sums, __m256i lanes, int shift) {
   const __m256i high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256(lanes, 1));
   _mm256_storeu_si256(out, _mm256_add_epi64(_mm256_loadu_si256(out), _mm256_slli_epi64(low, shift)));
   _mm256_storeu_si256(out + 1, _mm256_add_epi64(_mm256_loadu_si256(out + 1), _mm256_slli_epi64(high, shift)));
+}
+
+// sum += the products of neighbouring 16-bit lanes. The empty assembly keeps the sum in its register and the steps in
+// order; GCC 12 otherwise gathers all products first, runs out of registers and keeps a sum in memory.
+void multiply_add(__m256i& sum, __m256i a, __m256i b) {
+  sum = _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
+  asm volatile("" : "+x"(sum));
 }
 
 // One group of columns, four digits: eight vectors of sums stay in registers.
@@ -87,8 +105,8 @@ void multiply_group(const char* tile, size_t pairs, const int16_t* digits, int64
       int32_t both;
       __builtin_memcpy(&both, digits + 2 * d, sizeof(both));
       const __m256i weight = _mm256_set1_epi32(both);
-      left[d] = _mm256_add_epi32(left[d], _mm256_madd_epi16(a, weight));
-      right[d] = _mm256_add_epi32(right[d], _mm256_madd_epi16(b, weight));
+      multiply_add(left[d], a, weight);
+      multiply_add(right[d], b, weight);
     }
   }
   for (size_t d = 0; d < kPassDigits; ++d) {
@@ -99,7 +117,7 @@ void multiply_group(const char* tile, size_t pairs, const int16_t* digits, int64
 
 void rows(const Entries& entries, const int16_t* digits, int64_t* sums) {
   alignas(32) char tile[kPanel * kBlockRows * sizeof(int16_t)];
-  pack(entries, tile);
+  entries.wide ? pack<2>(entries, tile) : pack<1>(entries, tile);
   const size_t pairs = (entries.rows + 1) / 2, groups = (entries.cols + kGroup - 1) / kGroup;
   for (size_t group = 0; group < groups; ++group) {
     const char* entry = tile + group * pairs * 2 * kGroup * (entries.wide ? 2 : 1);

@@ -15,7 +15,7 @@ inline constexpr size_t kDigits = 16;       // per weight
 inline constexpr size_t kPassDigits = 4;    // digits handled in one pass over the entries
 inline constexpr size_t kGroup = 16;        // columns that share a vector of sums
 inline constexpr size_t kBlockRows = 256;   // rows per call of `rows`
-inline constexpr size_t kPanel = 64;        // columns per call of `rows`
+inline constexpr size_t kPanel = 128;       // columns per call of `rows`
 inline constexpr size_t kChunkCols = 2048;  // columns per call of `columns`: 16 lanes of a vector, 128 steps
 
 // Entries in row-major order.

@@ -117,6 +117,7 @@ Scalar Scalar::pow(uint64_t exponent) const {
 ScalarAccumulator& ScalarAccumulator::operator+=(const ScalarAccumulator& other) {
   NativeWords::accumulate(sum_.data(), other.sum_.data());
   sum_[8] += other.sum_[8];
+  ZKAPEX_BOUND(sum_[8] >= other.sum_[8]);
   return *this;
 }
 
@@ -132,7 +133,7 @@ Scalar ScalarAccumulator::reduce() const {
 Scalar inner_product(std::span<const Scalar> a, std::span<const Scalar> b) {
   ZKAPEX_BOUND(a.size() == b.size());
   ScalarAccumulator sum;
-  for (size_t k = 0; k < std::min(a.size(), b.size()); ++k) sum.add_product(a[k], b[k]);
+  for (size_t k = 0; k < a.size(); ++k) sum.add_product(a[k], b[k]);
   return sum.reduce();
 }
 

@@ -214,6 +214,26 @@ TEST_F(ScalarTest, NativeAccumulationEqualsPortable) {
   }
 }
 
+TEST_F(ScalarTest, SignedReduction) {
+  constexpr int64_t kMost = (int64_t{1} << 59) - 1;
+  const auto check = [](const Words4& low, int64_t high) {
+    std::array<uint8_t, 64> bytes{};
+    std::copy_n(encoding(low).begin(), 32, bytes.begin());
+    const Scalar expected = Scalar::from_bytes_wide(bytes) + Scalar::from_i64(high) * Scalar::power_of_two(256);
+    ASSERT_EQ(montgomery::reduce_signed<NativeWords>(low, high), expected.canonical_limbs());
+    ASSERT_EQ(montgomery::reduce_signed<PortableWords>(low, high), expected.canonical_limbs());
+  };
+  for (int64_t high : {int64_t{0}, int64_t{1}, int64_t{-1}, kMost, -kMost}) {
+    for (const Words4& low : {Words4{}, Words4{~0ull, ~0ull, ~0ull, ~0ull}, order_plus(-1), order_plus(0),
+                              order_plus(1), Words4{0, 0, 0, 1ull << 60}}) {
+      ASSERT_NO_FATAL_FAILURE(check(low, high));
+    }
+  }
+  for (int k = 0; k < kRandomCases; ++k) {
+    ASSERT_NO_FATAL_FAILURE(check(random_words(), static_cast<int64_t>(generator_()) >> (5 + k % 50)));
+  }
+}
+
 TEST_F(ScalarTest, InnerProduct) {
   for (size_t n : {0, 1, 2, 3, 255, 256, 257, 1000}) {
     std::vector<Scalar> a(n), b(n);
