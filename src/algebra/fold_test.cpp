@@ -97,7 +97,7 @@ class FoldTest : public testing::Test {
 TEST_F(FoldTest, SizesAroundTheGroupsOfColumns) {
   for (size_t cols : {size_t{0}, size_t{1}, size_t{7}, kGroup / 2, kGroup / 2 + 1, kGroup - 1, kGroup, kGroup + 1,
                       kPanel - 1, kPanel, kPanel + 1, 2 * kPanel + 9}) {
-    for (size_t rows : {0, 1, 2, 3, 17}) {
+    for (size_t rows : {0u, 1u, 2u, 3u, 17u}) {
       check<int8_t>(rows, cols, cols + 5);
       check<int16_t>(rows, cols, cols + 5);
       check<int16_t>(rows, cols, cols);
@@ -167,8 +167,8 @@ TEST_F(FoldTest, RowsInBatchesAndAgain) {
 }
 
 TEST_F(FoldTest, SixtyFourBitIntegers) {
-  for (size_t cols : {0, 1, 255, 256, 257}) {
-    for (size_t rows : {0, 1, 2, 9}) {
+  for (size_t cols : {0u, 1u, 255u, 256u, 257u}) {
+    for (size_t rows : {0u, 1u, 2u, 9u}) {
       const std::vector<int64_t> values = entries<int64_t>(rows * cols);
       const std::vector<Scalar> w = weights(rows);
       std::vector<Scalar> expected(cols);
@@ -179,8 +179,8 @@ TEST_F(FoldTest, SixtyFourBitIntegers) {
 }
 
 TEST_F(FoldTest, Bits) {
-  for (size_t cols : {0, 1, 7, 8, 9, 63, 64, 65, 300}) {
-    for (size_t rows : {0, 1, 7, 8, 9, 511, 512, 513}) {
+  for (size_t cols : {0u, 1u, 7u, 8u, 9u, 63u, 64u, 65u, 300u}) {
+    for (size_t rows : {0u, 1u, 7u, 8u, 9u, 511u, 512u, 513u}) {
       const size_t words = (cols + 63) / 64 + cols % 2;
       std::vector<uint64_t> bits(rows * words);
       for (uint64_t& b : bits) b = generator_();

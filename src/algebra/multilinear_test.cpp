@@ -67,7 +67,7 @@ TEST_F(MultilinearTest, EvaluateAgreesWithTheSumOverTheCube) {
 }
 
 TEST_F(MultilinearTest, FoldLowBindsTheLeastSignificantVariable) {
-  for (size_t size : {0, 1, 2, 3, 4, 7, 8, 9, 31}) {
+  for (size_t size : {0u, 1u, 2u, 3u, 4u, 7u, 8u, 9u, 31u}) {
     const std::vector<Scalar> table = random_vector(size);
     const Scalar x = random();
     std::vector<Scalar> folded = table;

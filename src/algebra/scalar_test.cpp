@@ -146,7 +146,8 @@ TEST_F(ScalarTest, ParsesExactlyTheCanonicalEncodings) {
     EXPECT_EQ(parsed.error().message, "a scalar is not below the group order");
   }
   const Bytes zeros(65);
-  for (size_t length : {0, 1, 31, 33, 64, 65}) EXPECT_FALSE(Scalar::from_bytes(ByteView(zeros).first(length)).ok());
+  for (size_t length : {0u, 1u, 31u, 33u, 64u, 65u})
+    EXPECT_FALSE(Scalar::from_bytes(ByteView(zeros).first(length)).ok());
 }
 
 TEST_F(ScalarTest, Integers) {
@@ -235,7 +236,7 @@ TEST_F(ScalarTest, SignedReduction) {
 }
 
 TEST_F(ScalarTest, InnerProduct) {
-  for (size_t n : {0, 1, 2, 3, 255, 256, 257, 1000}) {
+  for (size_t n : {0u, 1u, 2u, 3u, 255u, 256u, 257u, 1000u}) {
     std::vector<Scalar> a(n), b(n);
     Scalar expected;
     for (size_t k = 0; k < n; ++k) {
@@ -266,7 +267,7 @@ TEST_F(ScalarTest, AccumulatorHoldsManyExtremeTerms) {
 }
 
 TEST_F(ScalarTest, BatchInversionLeavesZeros) {
-  for (size_t n : {0, 1, 2, 5, 100}) {
+  for (size_t n : {0u, 1u, 2u, 5u, 100u}) {
     std::vector<Scalar> values(n);
     for (size_t k = 0; k < n; ++k) values[k] = k % 3 == 1 ? Scalar::zero() : random();
     std::vector<Scalar> inverted = values;
