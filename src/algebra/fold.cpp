@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/cpu.h"
+
 namespace zkapex {
 
 using fold_kernels::kBlockRows;
@@ -79,7 +81,7 @@ fold_kernels::Entries IntMatrix::part(size_t row, size_t rows, size_t col, size_
 
 const fold_kernels::Kernels& native_fold_kernels() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return fold_kernels::kAvx2;
+  if (instruction_set() == InstructionSet::kAvx2) return fold_kernels::kAvx2;
 #endif
   return fold_kernels::kPortable;
 }

@@ -1,8 +1,9 @@
 #include "algebra/scalar.h"
 
-#include <sodium.h>
-
 #include <vector>
+
+#include "base/random.h"
+#include "base/secret.h"
 
 namespace zkapex {
 
@@ -73,12 +74,10 @@ Scalar Scalar::from_bytes_wide(std::span<const uint8_t, 64> bytes) {
   return Scalar(multiply(kR2, load_words(bytes.data()))) + Scalar(multiply(kR3, load_words(bytes.data() + 32)));
 }
 
-Scalar Scalar::random() {
-  std::array<uint8_t, 64> bytes;
-  randombytes_buf(bytes.data(), bytes.size());
-  const Scalar out = from_bytes_wide(bytes);
-  sodium_memzero(bytes.data(), bytes.size());
-  return out;
+Result<Scalar> Scalar::random() {
+  Wiped<std::array<uint8_t, 64>> bytes;
+  ZKAPEX_CHECK(random_bytes(*bytes));
+  return from_bytes_wide(*bytes);
 }
 
 std::array<uint64_t, 4> Scalar::canonical_limbs() const { return multiply({1, 0, 0, 0}, words_); }

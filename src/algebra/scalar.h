@@ -32,7 +32,7 @@ class Scalar {
   // A 512-bit little-endian integer mod l.
   static Scalar from_bytes_wide(std::span<const uint8_t, 64> bytes);
   // Uniform: 512 random bits mod l, a bias below 2^-259.
-  static Scalar random();
+  static Result<Scalar> random();
 
   [[nodiscard]] std::array<uint8_t, kBytes> to_bytes() const;
   // The integer in [0, l), least significant word first.

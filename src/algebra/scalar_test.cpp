@@ -186,7 +186,7 @@ TEST_F(ScalarTest, FieldLaws) {
   EXPECT_EQ(Scalar::from_u64(2).pow(~0ull), Scalar::power_of_two(255).pow(~0ull / 255));
 }
 
-TEST_F(ScalarTest, RandomScalarsDiffer) { EXPECT_FALSE(Scalar::random() == Scalar::random()); }
+TEST_F(ScalarTest, RandomScalarsDiffer) { EXPECT_FALSE(*Scalar::random() == *Scalar::random()); }
 
 TEST_F(ScalarTest, NativeKernelsEqualPortableOnes) {
   std::vector<Words4> multipliers = {{}, {1, 0, 0, 0}, {~0ull, ~0ull, ~0ull, ~0ull}, order_plus(0), order_plus(1)};
