@@ -121,4 +121,19 @@ ZKAPEX_INLINE std::array<uint64_t, 8> multiply_wide(const Words4& a, const Words
   return t;
 }
 
+// low + 2^256 high mod l, canonical; |high| < 2^59.
+// With l = 2^252 + c, k = floor(value / 2^252) and x the rest: value = x + 2^252 k = x - k c mod l, |k c| < 2^189.
+template <class W>
+ZKAPEX_INLINE Words4 reduce_signed(const Words4& low, int64_t high) {
+  ZKAPEX_BOUND(high < int64_t{1} << 59 && high > -(int64_t{1} << 59));
+  const auto k = static_cast<int64_t>(static_cast<uint64_t>(high) << 4 | low[3] >> 60);
+  const auto negative = static_cast<uint64_t>(k >> 63);  // all ones, or zero
+  const uint64_t magnitude = (static_cast<uint64_t>(k) ^ negative) - negative;
+  const WideWord p0 = W::multiply_add(magnitude, kOrder[0], 0);
+  const WideWord p1 = W::multiply_add(magnitude, kOrder[1], p0.high);
+  const Words4 rest = {low[0], low[1], low[2], low[3] & (kOrder[3] - 1)};
+  const Words4 multiple = {p0.low, p1.low, p1.high, 0};
+  return select(subtract<W>(rest, multiple), add<W>(rest, multiple), negative);
+}
+
 }  // namespace zkapex::montgomery

@@ -1,8 +1,9 @@
 #include "algebra/scalar.h"
 
-#include <sodium.h>
-
 #include <vector>
+
+#include "base/random.h"
+#include "base/secret.h"
 
 namespace zkapex {
 
@@ -73,12 +74,10 @@ Scalar Scalar::from_bytes_wide(std::span<const uint8_t, 64> bytes) {
   return Scalar(multiply(kR2, load_words(bytes.data()))) + Scalar(multiply(kR3, load_words(bytes.data() + 32)));
 }
 
-Scalar Scalar::random() {
-  std::array<uint8_t, 64> bytes;
-  randombytes_buf(bytes.data(), bytes.size());
-  const Scalar out = from_bytes_wide(bytes);
-  sodium_memzero(bytes.data(), bytes.size());
-  return out;
+Result<Scalar> Scalar::random() {
+  Wiped<std::array<uint8_t, 64>> bytes;
+  ZKAPEX_CHECK(random_bytes(*bytes));
+  return from_bytes_wide(*bytes);
 }
 
 std::array<uint64_t, 4> Scalar::canonical_limbs() const { return multiply({1, 0, 0, 0}, words_); }
@@ -99,7 +98,7 @@ Scalar Scalar::inverse() const {
   exponent[0] -= 2;
   Scalar out = one();
   for (size_t digit = 64; digit-- > 0;) {
-    for (int k = 0; k < 4; ++k) out = out.square();
+    for (int k = 0; k < 4; ++k) out = multiply_inline(out, out);
     out *= powers[exponent[digit / 16] >> (4 * (digit % 16)) & 15];
   }
   return out;
@@ -117,6 +116,7 @@ Scalar Scalar::pow(uint64_t exponent) const {
 ScalarAccumulator& ScalarAccumulator::operator+=(const ScalarAccumulator& other) {
   NativeWords::accumulate(sum_.data(), other.sum_.data());
   sum_[8] += other.sum_[8];
+  ZKAPEX_BOUND(sum_[8] >= other.sum_[8]);
   return *this;
 }
 
@@ -132,7 +132,7 @@ Scalar ScalarAccumulator::reduce() const {
 Scalar inner_product(std::span<const Scalar> a, std::span<const Scalar> b) {
   ZKAPEX_BOUND(a.size() == b.size());
   ScalarAccumulator sum;
-  for (size_t k = 0; k < std::min(a.size(), b.size()); ++k) sum.add_product(a[k], b[k]);
+  for (size_t k = 0; k < a.size(); ++k) sum.add_product(a[k], b[k]);
   return sum.reduce();
 }
 
@@ -142,14 +142,14 @@ void batch_invert(std::span<Scalar> scalars) {
   Scalar product = Scalar::one();
   for (size_t k = 0; k < scalars.size(); ++k) {
     before[k] = product;
-    product *= select(scalars[k], Scalar::one(), zero_mask(scalars[k]));
+    product = Scalar::multiply_inline(product, select(scalars[k], Scalar::one(), zero_mask(scalars[k])));
   }
   Scalar inverse = product.inverse();
   for (size_t k = scalars.size(); k-- > 0;) {
     const uint64_t zero = zero_mask(scalars[k]);
     const Scalar element = select(scalars[k], Scalar::one(), zero);
-    scalars[k] = select(inverse * before[k], Scalar::zero(), zero);
-    inverse *= element;
+    scalars[k] = select(Scalar::multiply_inline(inverse, before[k]), Scalar::zero(), zero);
+    inverse = Scalar::multiply_inline(inverse, element);
   }
 }
 

@@ -5,7 +5,6 @@
 // Nothing here branches on, or indexes memory by, the value of a scalar; what does ends in _var.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -33,7 +32,7 @@ class Scalar {
   // A 512-bit little-endian integer mod l.
   static Scalar from_bytes_wide(std::span<const uint8_t, 64> bytes);
   // Uniform: 512 random bits mod l, a bias below 2^-259.
-  static Scalar random();
+  static Result<Scalar> random();
 
   [[nodiscard]] std::array<uint8_t, kBytes> to_bytes() const;
   // The integer in [0, l), least significant word first.
@@ -83,7 +82,7 @@ class Scalar {
 };
 
 // Sum of products, reduced once at the end. The sum is a 576-bit integer; a product adds less than l^2 < 2^505 and a
-// scalar less than l R < 2^509, so 2^67 terms fit: no loop reaches that.
+// scalar less than l R < 2^509, so 2^67 terms fit: no loop reaches that. (A term raises the top word by at most one.)
 class ScalarAccumulator {
  public:
   ZKAPEX_INLINE void add_product(const Scalar& a, const Scalar& b) {

@@ -146,7 +146,8 @@ TEST_F(ScalarTest, ParsesExactlyTheCanonicalEncodings) {
     EXPECT_EQ(parsed.error().message, "a scalar is not below the group order");
   }
   const Bytes zeros(65);
-  for (size_t length : {0, 1, 31, 33, 64, 65}) EXPECT_FALSE(Scalar::from_bytes(ByteView(zeros).first(length)).ok());
+  for (size_t length : {0u, 1u, 31u, 33u, 64u, 65u})
+    EXPECT_FALSE(Scalar::from_bytes(ByteView(zeros).first(length)).ok());
 }
 
 TEST_F(ScalarTest, Integers) {
@@ -185,7 +186,7 @@ TEST_F(ScalarTest, FieldLaws) {
   EXPECT_EQ(Scalar::from_u64(2).pow(~0ull), Scalar::power_of_two(255).pow(~0ull / 255));
 }
 
-TEST_F(ScalarTest, RandomScalarsDiffer) { EXPECT_FALSE(Scalar::random() == Scalar::random()); }
+TEST_F(ScalarTest, RandomScalarsDiffer) { EXPECT_FALSE(*Scalar::random() == *Scalar::random()); }
 
 TEST_F(ScalarTest, NativeKernelsEqualPortableOnes) {
   std::vector<Words4> multipliers = {{}, {1, 0, 0, 0}, {~0ull, ~0ull, ~0ull, ~0ull}, order_plus(0), order_plus(1)};
@@ -214,8 +215,28 @@ TEST_F(ScalarTest, NativeAccumulationEqualsPortable) {
   }
 }
 
+TEST_F(ScalarTest, SignedReduction) {
+  constexpr int64_t kMost = (int64_t{1} << 59) - 1;
+  const auto check = [](const Words4& low, int64_t high) {
+    std::array<uint8_t, 64> bytes{};
+    std::copy_n(encoding(low).begin(), 32, bytes.begin());
+    const Scalar expected = Scalar::from_bytes_wide(bytes) + Scalar::from_i64(high) * Scalar::power_of_two(256);
+    ASSERT_EQ(montgomery::reduce_signed<NativeWords>(low, high), expected.canonical_limbs());
+    ASSERT_EQ(montgomery::reduce_signed<PortableWords>(low, high), expected.canonical_limbs());
+  };
+  for (int64_t high : {int64_t{0}, int64_t{1}, int64_t{-1}, kMost, -kMost}) {
+    for (const Words4& low : {Words4{}, Words4{~0ull, ~0ull, ~0ull, ~0ull}, order_plus(-1), order_plus(0),
+                              order_plus(1), Words4{0, 0, 0, 1ull << 60}}) {
+      ASSERT_NO_FATAL_FAILURE(check(low, high));
+    }
+  }
+  for (int k = 0; k < kRandomCases; ++k) {
+    ASSERT_NO_FATAL_FAILURE(check(random_words(), static_cast<int64_t>(generator_()) >> (5 + k % 50)));
+  }
+}
+
 TEST_F(ScalarTest, InnerProduct) {
-  for (size_t n : {0, 1, 2, 3, 255, 256, 257, 1000}) {
+  for (size_t n : {0u, 1u, 2u, 3u, 255u, 256u, 257u, 1000u}) {
     std::vector<Scalar> a(n), b(n);
     Scalar expected;
     for (size_t k = 0; k < n; ++k) {
@@ -246,7 +267,7 @@ TEST_F(ScalarTest, AccumulatorHoldsManyExtremeTerms) {
 }
 
 TEST_F(ScalarTest, BatchInversionLeavesZeros) {
-  for (size_t n : {0, 1, 2, 5, 100}) {
+  for (size_t n : {0u, 1u, 2u, 5u, 100u}) {
     std::vector<Scalar> values(n);
     for (size_t k = 0; k < n; ++k) values[k] = k % 3 == 1 ? Scalar::zero() : random();
     std::vector<Scalar> inverted = values;

@@ -23,11 +23,12 @@ template <class... Args>
   return {fmt::format(format, std::forward<Args>(args)...)};
 }
 
-template <class T>
+// E is Error unless a caller must tell failures apart by type.
+template <class T, class E = Error>
 class [[nodiscard]] Result {
  public:
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit by design
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit by design
+  Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit by design
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -43,10 +44,10 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &value(); }
 
   // Only when not ok().
-  [[nodiscard]] const Error& error() const { return *std::get_if<1>(&state_); }
+  [[nodiscard]] const E& error() const { return *std::get_if<1>(&state_); }
 
  private:
-  std::variant<T, Error> state_;
+  std::variant<T, E> state_;
 };
 
 struct Done {};

@@ -71,7 +71,8 @@ void ThreadPool::for_each(size_t count, const std::function<void(size_t)>& body)
 
 void ThreadPool::for_ranges(size_t count, size_t grain, const std::function<void(size_t, size_t)>& body) {
   if (count == 0) return;
-  const size_t size = std::max({grain, (count + 4 * this->size() - 1) / (4 * this->size()), size_t{1}});
+  const size_t pieces = size_t{4} * this->size();
+  const size_t size = std::max({grain, (count + pieces - 1) / pieces, size_t{1}});
   for_each((count + size - 1) / size, [&](size_t k) { body(k * size, std::min(count, (k + 1) * size)); });
 }
 

@@ -1,0 +1,55 @@
+# The front door. Every target works in a clean clone: what is missing is installed and built first.
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 30
+export JOBS
+
+SOURCES = $(shell find src -name '*.h' -o -name '*.cpp')
+
+.DEFAULT_GOAL := help
+.PHONY: help deps build demo test tsan bench lint format format-check fuzz clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "  JOBS=n sets how many compilers and tests run at once (now $(JOBS))."
+
+deps: ## install the packages that building and testing need, if any is missing
+	@scripts/install-deps build test
+
+build: ## build the program build/zkapex
+	@scripts/install-deps build
+	@scripts/build release zkapex
+
+demo: build ## build, then time the cryptographic kernels on this machine (all there is to show so far)
+	@build/zkapex bench kernels
+
+test: deps format-check ## formatting, then all tests, optimised and under the address and undefined-behaviour sanitizers
+	@scripts/build release
+	@scripts/run-tests release
+	@scripts/build asan
+	@scripts/run-tests asan
+
+tsan: deps ## all tests under the thread sanitizer
+	@scripts/build tsan
+	@scripts/run-tests tsan
+
+bench: build ## measure every kernel against its baseline
+	@build/zkapex bench kernels
+
+lint: ## clang-tidy on all sources
+	@scripts/install-deps build lint
+	@scripts/lint
+
+format: ## rewrite the sources in the project's format
+	@scripts/install-deps test
+	@clang-format -i $(SOURCES)
+
+format-check:
+	@clang-format --dry-run -Werror $(SOURCES)
+
+fuzz: ## run every fuzzer for FUZZ_SECONDS (default 30) seconds each
+	@scripts/install-deps build fuzz
+	@scripts/build fuzz
+	@scripts/run-fuzzers $(FUZZ_SECONDS)
+
+clean: ## remove everything that was built
+	@rm -rf build

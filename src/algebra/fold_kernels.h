@@ -1,0 +1,45 @@
+// The integer inner loops of fold.h, one set per instruction set. Plain data only: this header is compiled with AVX2
+// enabled too, so it must not pull in inline functions that the rest of the program shares.
+//
+// A weight is sixteen signed 16-bit digits, w = sum of digit_i 2^(16 i). An entry is int8, or int16 as high * 256 + low
+// with high in [-128, 127] and low in [0, 255]; so a product of an entry's part and a digit is at most 255 * 2^15 in
+// size, and a 32-bit lane holds 256 of them: 255 * 2^15 * 256 < 2^31.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace zkapex::fold_kernels {
+
+inline constexpr size_t kDigits = 16;       // per weight
+inline constexpr size_t kPassDigits = 4;    // digits handled in one pass over the entries
+inline constexpr size_t kGroup = 16;        // columns that share a vector of sums
+inline constexpr size_t kBlockRows = 256;   // rows per call of `rows`
+inline constexpr size_t kPanel = 128;       // columns per call of `rows`
+inline constexpr size_t kChunkCols = 2048;  // columns per call of `columns`: 16 lanes of a vector, 128 steps
+
+// Entries in row-major order.
+struct Entries {
+  const void* data;
+  size_t stride;  // bytes from a row to the next
+  size_t rows, cols;
+  bool wide;  // int16, not int8
+};
+
+struct Kernels {
+  // sums += for each column and digit: sum over rows of entry * digit. rows <= kBlockRows, cols <= kPanel.
+  // digits: [pass][pair of rows][digit of the pass][row of the pair], zero for a missing row;
+  // sums: [group of columns][digit][column of the group].
+  void (*rows)(const Entries& entries, const int16_t* digits, int64_t* sums);
+
+  // sums += for each row and digit: sum over columns of entry * digit. cols <= kChunkCols.
+  // digits: [digit][column], rows of cols rounded up to kGroup, zero past cols; sums: [row][digit].
+  void (*columns)(const Entries& entries, const int16_t* digits, int64_t* sums);
+};
+
+extern const Kernels kPortable;
+#if defined(__x86_64__)
+extern const Kernels kAvx2;
+#endif
+
+}  // namespace zkapex::fold_kernels

@@ -1,0 +1,210 @@
+#include "algebra/fold.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+namespace zkapex {
+namespace {
+
+using fold_kernels::kBlockRows;
+using fold_kernels::kChunkCols;
+using fold_kernels::kGroup;
+using fold_kernels::kPanel;
+
+// ---- plain references: one multiplication an entry, nothing else
+
+std::vector<Scalar> fold_rows_plain(const IntMatrix& m, std::span<const Scalar> weights) {
+  std::vector<Scalar> out(m.cols());
+  for (size_t r = 0; r < m.rows(); ++r) {
+    for (size_t l = 0; l < m.cols(); ++l) out[l] += weights[r] * Scalar::from_i64(m.at(r, l));
+  }
+  return out;
+}
+
+std::vector<Scalar> fold_columns_plain(const IntMatrix& m, std::span<const Scalar> weights) {
+  std::vector<Scalar> out(m.rows());
+  for (size_t r = 0; r < m.rows(); ++r) {
+    for (size_t l = 0; l < m.cols(); ++l) out[r] += weights[l] * Scalar::from_i64(m.at(r, l));
+  }
+  return out;
+}
+
+std::vector<const fold_kernels::Kernels*> all_kernels() {
+  std::vector<const fold_kernels::Kernels*> out = {&fold_kernels::kPortable};
+  if (&native_fold_kernels() != out[0]) out.push_back(&native_fold_kernels());
+  return out;
+}
+
+class FoldTest : public testing::Test {
+ protected:
+  Scalar random() {
+    std::array<uint8_t, 64> bytes;
+    for (uint8_t& b : bytes) b = static_cast<uint8_t>(generator_());
+    return Scalar::from_bytes_wide(bytes);
+  }
+  // Montgomery words that are all zero, that are largest (l - 1), whose digits are all -2^15 but the last, or random.
+  Scalar weight() {
+    constexpr uint64_t kLow = 0x7fff7fff7fff7fff;
+    switch (generator_() % 8) {
+      case 0:
+        return Scalar::zero();
+      case 1:
+        return Scalar::from_montgomery_words({montgomery::kOrder[0] - 1, montgomery::kOrder[1], 0, 1ull << 60});
+      case 2:
+        return Scalar::from_montgomery_words({kLow + 1, kLow, kLow, 0x0fff7fff7fff7fff});
+      case 3:
+        return -Scalar::one();
+      default:
+        return random();
+    }
+  }
+  std::vector<Scalar> weights(size_t n) {
+    std::vector<Scalar> out(n);
+    for (Scalar& w : out) w = weight();
+    return out;
+  }
+  template <class T>
+  std::vector<T> entries(size_t n) {
+    std::vector<T> out(n);
+    for (T& e : out) {
+      const uint64_t r = generator_();
+      e = r % 8 == 0   ? std::numeric_limits<T>::min()
+          : r % 8 == 1 ? std::numeric_limits<T>::max()
+                       : static_cast<T>(r >> 8);
+    }
+    return out;
+  }
+
+  // Entries end exactly where the matrix ends, so that a sanitizer sees any read past it.
+  template <class T>
+  void check(size_t rows, size_t cols, size_t stride) {
+    const std::vector<T> data = entries<T>(rows == 0 ? 0 : (rows - 1) * stride + cols);
+    const IntMatrix matrix(data.data(), rows, cols, stride);
+    const std::vector<Scalar> of_rows = weights(rows), of_cols = weights(cols);
+    const std::vector<Scalar> by_rows = fold_rows_plain(matrix, of_rows), by_cols = fold_columns_plain(matrix, of_cols);
+    for (const fold_kernels::Kernels* kernels : all_kernels()) {
+      ASSERT_EQ(fold_rows(matrix, of_rows, pool_, *kernels), by_rows) << rows << " x " << cols;
+      ASSERT_EQ(fold_columns(matrix, of_cols, pool_, *kernels), by_cols) << rows << " x " << cols;
+    }
+  }
+
+  std::mt19937_64 generator_{11};
+  ThreadPool pool_{2};
+};
+
+TEST_F(FoldTest, SizesAroundTheGroupsOfColumns) {
+  for (size_t cols : {size_t{0}, size_t{1}, size_t{7}, kGroup / 2, kGroup / 2 + 1, kGroup - 1, kGroup, kGroup + 1,
+                      kPanel - 1, kPanel, kPanel + 1, 2 * kPanel + 9}) {
+    for (size_t rows : {0u, 1u, 2u, 3u, 17u}) {
+      check<int8_t>(rows, cols, cols + 5);
+      check<int16_t>(rows, cols, cols + 5);
+      check<int16_t>(rows, cols, cols);
+    }
+  }
+}
+
+TEST_F(FoldTest, SizesAroundTheBlocksOfRows) {
+  for (size_t rows : {kBlockRows - 1, kBlockRows, kBlockRows + 1, 16 * kBlockRows + 1}) {
+    check<int8_t>(rows, 3, 3);
+    check<int16_t>(rows, 3, 4);
+  }
+}
+
+TEST_F(FoldTest, SizesAroundTheChunksOfColumns) {
+  for (size_t cols : {kChunkCols - 1, kChunkCols, kChunkCols + 1, 2 * kChunkCols}) {
+    check<int8_t>(3, cols, cols);
+    check<int16_t>(2, cols, cols);
+  }
+}
+
+// Every partial sum at its largest: all entries and all digits extreme, in the sign that adds up.
+template <class T>
+void check_extremes(ThreadPool& pool) {
+  constexpr uint64_t kLow = 0x7fff7fff7fff7fff;
+  const Scalar digits_low = Scalar::from_montgomery_words({kLow + 1, kLow, kLow, 0x0fff7fff7fff7fff});
+  const Scalar digits_high = Scalar::from_montgomery_words({kLow, kLow, kLow, 0x0fff7fff7fff7fff});
+  for (const Scalar& w : {digits_low, digits_high}) {
+    for (int entry : {int{std::numeric_limits<T>::min()}, int{std::numeric_limits<T>::max()}, -1, 255}) {
+      const std::vector<T> data(2 * kBlockRows * kPanel, static_cast<T>(entry));
+      const Scalar e = Scalar::from_i64(data[0]);
+      for (const fold_kernels::Kernels* kernels : all_kernels()) {
+        const std::vector<Scalar> of_rows(2 * kBlockRows, w), of_cols(kChunkCols, w);
+        const IntMatrix tall(data.data(), 2 * kBlockRows, kPanel, kPanel),
+            broad(data.data(), 3, kChunkCols, kChunkCols);
+        for (const Scalar& x : fold_rows(tall, of_rows, pool, *kernels)) {
+          ASSERT_EQ(x, e * w * Scalar::from_u64(2 * kBlockRows));
+        }
+        for (const Scalar& x : fold_columns(broad, of_cols, pool, *kernels)) {
+          ASSERT_EQ(x, e * w * Scalar::from_u64(kChunkCols));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(FoldTest, ExtremeSumsDoNotOverflow) {
+  check_extremes<int8_t>(pool_);
+  check_extremes<int16_t>(pool_);
+}
+
+TEST_F(FoldTest, RowsInBatchesAndAgain) {
+  constexpr size_t kRows = 700, kCols = 70;
+  const std::vector<int8_t> data = entries<int8_t>(kRows * kCols);
+  const std::vector<Scalar> w = weights(kRows);
+  const std::vector<Scalar> expected = fold_rows_plain(IntMatrix(data.data(), kRows, kCols, kCols), w);
+  RowFolder folder(kCols, pool_);
+  for (int again = 0; again < 2; ++again) {
+    for (size_t row = 0; row < kRows;) {
+      const size_t count = std::min<size_t>(1 + row / 2, kRows - row);
+      folder.add(IntMatrix(data.data() + row * kCols, count, kCols, kCols), std::span(w).subspan(row, count));
+      row += count;
+    }
+    EXPECT_EQ(folder.finish(), expected);
+  }
+  EXPECT_EQ(folder.finish(), std::vector<Scalar>(kCols));
+}
+
+TEST_F(FoldTest, SixtyFourBitIntegers) {
+  for (size_t cols : {0u, 1u, 255u, 256u, 257u}) {
+    for (size_t rows : {0u, 1u, 2u, 9u}) {
+      const std::vector<int64_t> values = entries<int64_t>(rows * cols);
+      const std::vector<Scalar> w = weights(rows);
+      std::vector<Scalar> expected(cols);
+      for (size_t k = 0; k < values.size(); ++k) expected[k % cols] += w[k / cols] * Scalar::from_i64(values[k]);
+      EXPECT_EQ(fold_i64(values, cols, w, pool_), expected) << rows << " x " << cols;
+    }
+  }
+}
+
+TEST_F(FoldTest, Bits) {
+  for (size_t cols : {0u, 1u, 7u, 8u, 9u, 63u, 64u, 65u, 300u}) {
+    for (size_t rows : {0u, 1u, 7u, 8u, 9u, 511u, 512u, 513u}) {
+      const size_t words = (cols + 63) / 64 + cols % 2;
+      std::vector<uint64_t> bits(rows * words);
+      for (uint64_t& b : bits) b = generator_();
+      const std::vector<Scalar> w = weights(rows);
+      std::vector<Scalar> expected(cols);
+      for (size_t r = 0; r < rows; ++r) {
+        for (size_t l = 0; l < cols; ++l) {
+          if (bits[r * words + l / 64] >> (l % 64) & 1) expected[l] += w[r];
+        }
+      }
+      ASSERT_EQ(fold_bits(bits, words, cols, w, pool_), expected) << rows << " x " << cols;
+    }
+  }
+}
+
+TEST_F(FoldTest, BitsBeyondTheCarryFreeAdditions) {
+  // Largest weights, all bits set: one more table than the limbs take without a carry.
+  constexpr size_t kRows = 8 * ((1 << 12) + 65);
+  const Scalar largest =
+      Scalar::from_montgomery_words({montgomery::kOrder[0] - 1, montgomery::kOrder[1], 0, 1ull << 60});
+  const std::vector<uint64_t> bits(kRows, ~uint64_t{0});
+  const std::vector<Scalar> w(kRows, largest);
+  for (const Scalar& x : fold_bits(bits, 1, 3, w, pool_)) EXPECT_EQ(x, largest * Scalar::from_u64(kRows));
+}
+
+}  // namespace
+}  // namespace zkapex

@@ -1,0 +1,73 @@
+"""The program from outside: output, exit status, and one clear line on stderr for every mistake."""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+PROGRAM = sys.argv.pop()
+
+
+def zkapex(*arguments, stdout=subprocess.PIPE, **environment):
+    return subprocess.run([PROGRAM, *arguments], stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=300,
+                          env={**os.environ, **environment})
+
+
+class Cli(unittest.TestCase):
+    def check_refused(self, run, *parts):
+        self.assertEqual(run.returncode, 2, run)
+        self.assertFalse(run.stdout)
+        self.assertRegex(run.stderr, r"\Azkapex: [^\n]+\n\Z")
+        for part in parts:
+            self.assertIn(part, run.stderr)
+
+    def test_version(self):
+        run = zkapex("--version")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertRegex(run.stdout, r"\Azkapex \d+\.\d+\.\d+\n\Z")
+
+    def test_help_teaches_by_examples(self):
+        for arguments in (["--help"], ["-h"], ["bench", "kernels", "--help"]):
+            run = zkapex(*arguments)
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+            self.assertIn("Examples:\n  zkapex bench kernels", run.stdout)
+
+    def test_wrong_usage(self):
+        self.check_refused(zkapex(), "subcommand is required", "zkapex --help")
+        self.check_refused(zkapex("--nonsense"), "--nonsense", "zkapex --help")
+        self.check_refused(zkapex("bench"), "zkapex bench --help")
+        self.check_refused(zkapex("bench", "kernels", "--nonsense"), "--nonsense", "zkapex bench kernels --help")
+        self.check_refused(zkapex("bench", "kernels", "extra"), "extra")
+
+    def test_the_nearest_command_is_suggested(self):
+        self.check_refused(zkapex("bnech"), "did you mean zkapex bench?")
+        self.check_refused(zkapex("bench", "kernals"), "did you mean zkapex bench kernels?")
+
+    def test_unknown_instruction_sets_are_refused(self):
+        self.check_refused(zkapex("bench", "kernels", "--quick", ZKAPEX_CPU="fast"), "ZKAPEX_CPU=fast", "portable")
+
+    def test_kernels_as_json(self):
+        for cpu in ("", "portable"):
+            run = zkapex("bench", "kernels", "--json", "--quick", ZKAPEX_CPU=cpu)
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+            kernels = json.loads(run.stdout)["kernels"]
+            self.assertGreater(len(kernels), 0)
+            for kernel in kernels:
+                self.assertEqual(list(kernel), ["name", "ns", "baseline", "baseline_ns", "ratio"])
+                self.assertGreater(kernel["ns"], 0)
+                self.assertGreater(kernel["ratio"], 0)
+
+    def test_kernels_as_text(self):
+        run = zkapex("bench", "kernels", "--quick")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertRegex(run.stdout, r"\Akernel +ns +baseline +ns +ratio\n\w+ +[\d.]+ +")
+
+    def test_output_that_cannot_be_written_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            for arguments in (["--version"], ["--help"], ["bench", "kernels", "--quick"]):
+                self.check_refused(zkapex(*arguments, stdout=full), "No space left on device")
+
+
+if __name__ == "__main__":
+    unittest.main()

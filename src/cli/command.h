@@ -1,0 +1,41 @@
+// What the commands share: how they end, how they are registered, and the flags that mean the same everywhere.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <optional>
+
+#include "base/memory.h"
+#include "base/progress.h"
+#include "base/result.h"
+
+namespace zkapex::cli {
+
+// An Error ends the program with 2: bad input or wrong usage.
+enum class Verdict : int {
+  kDone = 0,  // done, or accepted
+  kRejected = 1,
+};
+
+// A command's file adds it to `parent` and, when the command line names it, sets `action` to what is to be run.
+using Action = std::function<Result<Verdict>()>;
+void add_bench(CLI::App& parent, Action& action);
+
+// Each command offers those that mean something to it.
+struct CommonFlags {
+  bool json = false;
+  bool force = false;
+  bool quiet = false;
+  unsigned threads = 0;  // 0: one per hardware thread
+  std::optional<MemoryBudget> memory;
+
+  void offer_json(CLI::App& command);
+  void offer_force(CLI::App& command);
+  void offer_quiet(CLI::App& command);
+  void offer_threads(CLI::App& command);
+  void offer_memory(CLI::App& command);
+
+  [[nodiscard]] ProgressStyle progress_style() const { return stderr_progress_style(quiet); }
+};
+
+}  // namespace zkapex::cli
