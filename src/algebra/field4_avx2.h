@@ -22,6 +22,12 @@
 #include <stdint.h>
 
 #define ZKAPEX_LANES [[gnu::always_inline]] static inline
+// The same for what is large. Checked builds call it instead, or they would take minutes to compile.
+#ifdef ZKAPEX_CHECK_BOUNDS
+#define ZKAPEX_LARGE_LANES [[gnu::noinline]] static
+#else
+#define ZKAPEX_LARGE_LANES ZKAPEX_LANES
+#endif
 
 namespace zkapex {
 namespace {
@@ -160,7 +166,7 @@ ZKAPEX_LANES Column square_column(const __m256d (&a)[5], const __m256d (&twice)[
 }
 
 template <int A, int B>
-ZKAPEX_LANES Fe4<1> operator*(const Fe4<A>& a, const Fe4<B>& b) {
+ZKAPEX_LARGE_LANES Fe4<1> operator*(const Fe4<A>& a, const Fe4<B>& b) {
   static_assert(A * B <= 7, "carry a factor first");
   check(a);
   check(b);
@@ -178,7 +184,7 @@ ZKAPEX_LANES Fe4<1> operator*(const Fe4<A>& a, const Fe4<B>& b) {
   return carry_columns(sums.limb);
 }
 
-ZKAPEX_LANES Fe4<1> square(const Fe4<1>& a) {
+ZKAPEX_LARGE_LANES Fe4<1> square(const Fe4<1>& a) {
   check(a);
   const Fe4<2> twice = a + a;
   LimbSums sums;
@@ -198,7 +204,7 @@ ZKAPEX_LANES Fe4<1> square(const Fe4<1>& a) {
 // The same value, limbs centred. Adding 3·2^102 (whose ulp is 2^51) and taking it off again rounds down to a multiple
 // of 2^51.
 template <int M>
-ZKAPEX_LANES Fe4<1> carried(const Fe4<M>& a) {
+ZKAPEX_LARGE_LANES Fe4<1> carried(const Fe4<M>& a) {
   static_assert(M <= 7);  // below 2^53, so limbs are exact integers
   check(a);
   __m256d carry[5];
@@ -216,7 +222,7 @@ ZKAPEX_LANES Fe4<1> carried(const Fe4<M>& a) {
 }
 
 // From four elements of 5 tight limbs each (field.h), `stride` words apart.
-ZKAPEX_LANES Fe4<1> load(const uint64_t* p, size_t stride) {
+ZKAPEX_LARGE_LANES Fe4<1> load(const uint64_t* p, size_t stride) {
   Fe4<3> out;
   for (size_t k = 0; k < 5; ++k) {
     const __m256i limb =
@@ -228,7 +234,7 @@ ZKAPEX_LANES Fe4<1> load(const uint64_t* p, size_t stride) {
 }
 
 // To the same form. Adding p makes every limb positive; one carry makes them tight.
-ZKAPEX_LANES void store(const Fe4<1>& a, uint64_t* p, size_t stride) {
+ZKAPEX_LARGE_LANES void store(const Fe4<1>& a, uint64_t* p, size_t stride) {
   check(a);
   __m256i limb[5];
   for (int k = 0; k < 5; ++k) {

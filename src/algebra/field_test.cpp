@@ -141,6 +141,16 @@ TEST(Field, SqrtRatio) {
   EXPECT_TRUE(sqrt_ratio_m1(Fe::one(), Fe::zero()).root.is_zero());
 }
 
+#ifdef ZKAPEX_CHECK_BOUNDS
+TEST(FieldDeathTest, BoundsAreChecked) {
+  Fe loose;
+  for (uint64_t& limb : loose.v) limb = 7 * Fe::kUnit;
+  EXPECT_DEATH(static_cast<void>(loose * Fe::one()), "");
+  EXPECT_DEATH(static_cast<void>(loose.square()), "");
+  EXPECT_DEATH(static_cast<void>(Fe::one() - (Fe::one() + loose)), "");
+}
+#endif
+
 TEST(Field, Constants) {
   const Fe a_minus_d = (-Fe::one() - kEdwardsD).carried();
   EXPECT_EQ(kEdwardsD * Fe::from_u64(121666), -Fe::from_u64(121665));

@@ -139,7 +139,7 @@ Result<Point> msm_var(std::span<const Scalar> scalars, std::span<const AffinePoi
 Result<Point> msm_var(std::span<const Scalar> scalars, std::span<const Point> points, ThreadPool& pool,
                       const GroupKernels& kernels) {
   ZKAPEX_CHECK(check_lengths(scalars.size(), points.size()));
-  return msm_var(scalars, batch_to_affine(points), pool, kernels);
+  return msm_var(scalars, batch_to_affine(points, &pool), pool, kernels);
 }
 
 Result<Point> msm_small_var(std::span<const int64_t> values, const PreparedPoints& points, ThreadPool& pool) {

@@ -34,24 +34,4 @@ Point Point::from_uniform_bytes(std::span<const uint8_t, 64> bytes) {
   return Point(run<ristretto::Map>(bytes.first<32>())) + Point(run<ristretto::Map>(bytes.last<32>()));
 }
 
-std::vector<AffinePoint> batch_to_affine(std::span<const Point> points) {
-  // prefix[k] = Z_0 … Z_(k−1); Z is never zero.
-  std::vector<Fe> prefix;
-  prefix.reserve(points.size());
-  Fe product = Fe::one();
-  for (const Point& p : points) {
-    prefix.push_back(product);
-    product = product * p.extended().Z;
-  }
-  Fe inverse = product.invert();
-  std::vector<AffinePoint> out(points.size());
-  for (size_t k = points.size(); k-- > 0;) {
-    const ExtendedPoint& p = points[k].extended();
-    const Fe z_inverse = inverse * prefix[k];
-    inverse = inverse * p.Z;
-    out[k] = {p.X * z_inverse, p.Y * z_inverse};
-  }
-  return out;
-}
-
 }  // namespace zkapex

@@ -55,8 +55,8 @@ class Point {
 // s·p in constant time, for secret scalars.
 [[nodiscard]] Point multiply(const Point& p, const Scalar& s);
 
-// One inversion for all.
-[[nodiscard]] std::vector<AffinePoint> batch_to_affine(std::span<const Point> points);
+// One inversion for all, or for each thread's share.
+[[nodiscard]] std::vector<AffinePoint> batch_to_affine(std::span<const Point> points, ThreadPool* pool = nullptr);
 
 // Batches: four exponentiations side by side where the CPU allows it. Without a pool they run in the calling thread.
 [[nodiscard]] std::vector<std::array<uint8_t, 32>> encode_batch(std::span<const Point> points,

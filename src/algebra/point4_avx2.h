@@ -44,8 +44,8 @@ ZKAPEX_LANES void add(Extended4& p, const Cached4& q) {
 ZKAPEX_LANES Cached4 to_cached(const Extended4& p) { return {p.Y - p.X, p.Y + p.X, p.Z + p.Z, p.T * broadcast(k2D4)}; }
 
 // 4×4 transposition: lane s of out[k] is p_s[k].
-ZKAPEX_LANES void gather(const double* p0, const double* p1, const double* p2, const double* p3, __m256d& out0,
-                         __m256d& out1, __m256d& out2, __m256d& out3) {
+ZKAPEX_LARGE_LANES void gather(const double* p0, const double* p1, const double* p2, const double* p3, __m256d& out0,
+                               __m256d& out1, __m256d& out2, __m256d& out3) {
   const auto pair = [](const double* low, const double* high) __attribute__((always_inline)) {
     return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_load_pd(low)), _mm_load_pd(high), 1);
   };
@@ -57,8 +57,8 @@ ZKAPEX_LANES void gather(const double* p0, const double* p1, const double* p2, c
 }
 
 // The way back: p_s[k] is lane s of in_k.
-ZKAPEX_LANES void scatter(double* p0, double* p1, double* p2, double* p3, __m256d in0, __m256d in1, __m256d in2,
-                          __m256d in3) {
+ZKAPEX_LARGE_LANES void scatter(double* p0, double* p1, double* p2, double* p3, __m256d in0, __m256d in1, __m256d in2,
+                                __m256d in3) {
   const __m256d a = _mm256_unpacklo_pd(in0, in1), b = _mm256_unpackhi_pd(in0, in1);
   const __m256d c = _mm256_unpacklo_pd(in2, in3), d = _mm256_unpackhi_pd(in2, in3);
   _mm_store_pd(p0, _mm256_castpd256_pd128(a));

@@ -7,6 +7,16 @@ namespace zkapex {
 
 namespace {
 
+// body(begin, end) over [0, count), in the pool if there is one.
+template <class Body>
+void for_ranges(ThreadPool* pool, size_t count, size_t grain, const Body& body) {
+  if (pool == nullptr) {
+    body(size_t{0}, count);
+  } else {
+    pool->for_ranges(count, grain, body);
+  }
+}
+
 constexpr size_t kPiece = 64;  // steps in flight: their states stay in the nearest cache
 
 // Step(input(k)).finish(…) for every k in [begin, end), with the exponentiations of kPiece steps side by side.
@@ -28,15 +38,35 @@ void run_range(const GroupKernels& kernels, size_t begin, size_t end, const Inpu
 
 template <class Step, class Input, class Sink>
 void run_batch(const GroupKernels& kernels, ThreadPool* pool, size_t count, const Input& input, const Sink& sink) {
-  const auto range = [&](size_t begin, size_t end) { run_range<Step>(kernels, begin, end, input, sink); };
-  if (pool == nullptr) {
-    range(0, count);
-  } else {
-    pool->for_ranges(count, kPiece, range);
+  for_ranges(pool, count, kPiece, [&](size_t begin, size_t end) { run_range<Step>(kernels, begin, end, input, sink); });
+}
+
+void to_affine(std::span<const Point> points, AffinePoint* out) {
+  // prefix[k] = Z_0 … Z_(k−1); Z is never zero.
+  std::vector<Fe> prefix;
+  prefix.reserve(points.size());
+  Fe product = Fe::one();
+  for (const Point& p : points) {
+    prefix.push_back(product);
+    product = product * p.extended().Z;
+  }
+  Fe inverse = product.invert();
+  for (size_t k = points.size(); k-- > 0;) {
+    const ExtendedPoint& p = points[k].extended();
+    const Fe z_inverse = inverse * prefix[k];
+    inverse = inverse * p.Z;
+    out[k] = {p.X * z_inverse, p.Y * z_inverse};
   }
 }
 
 }  // namespace
+
+std::vector<AffinePoint> batch_to_affine(std::span<const Point> points, ThreadPool* pool) {
+  std::vector<AffinePoint> out(points.size());
+  for_ranges(pool, points.size(), 1024,
+             [&](size_t begin, size_t end) { to_affine(points.subspan(begin, end - begin), out.data() + begin); });
+  return out;
+}
 
 std::vector<std::array<uint8_t, 32>> encode_batch(std::span<const Point> points, ThreadPool* pool,
                                                   const GroupKernels& kernels) {
@@ -71,7 +101,9 @@ std::vector<Point> from_uniform_bytes_batch(std::span<const std::array<uint8_t, 
       [&](size_t k) { return std::span<const uint8_t, 32>(&inputs[k / 2][32 * (k % 2)], 32); },
       [&](size_t k, const ExtendedPoint& p) { halves[k] = p; });
   std::vector<Point> out(inputs.size());
-  for (size_t k = 0; k < out.size(); ++k) out[k] = Point(halves[2 * k]) + Point(halves[2 * k + 1]);
+  for_ranges(pool, out.size(), kPiece, [&](size_t begin, size_t end) {
+    for (size_t k = begin; k < end; ++k) out[k] = Point(halves[2 * k]) + Point(halves[2 * k + 1]);
+  });
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include "algebra/point.h"
 #include "algebra/scalar.h"
+#include "base/secret.h"
 
 namespace zkapex {
 
@@ -9,7 +10,7 @@ namespace {
 
 // Signed digits in [−8, 8) with Σ digit_k 16^k = s < 2^253; the last digit is 0 or 1 and never needs a carry out.
 std::array<int8_t, 64> signed_digits(const Scalar& s) {
-  const std::array<uint8_t, 32> bytes = s.to_bytes();
+  std::array<uint8_t, 32> bytes = s.to_bytes();
   std::array<int8_t, 64> digits;
   int carry = 0;
   for (size_t k = 0; k < 64; ++k) {
@@ -17,6 +18,7 @@ std::array<int8_t, 64> signed_digits(const Scalar& s) {
     carry = (digit + 8) >> 4;
     digits[k] = static_cast<int8_t>(digit - 16 * carry);
   }
+  wipe(std::span<uint8_t>(bytes));
   return digits;
 }
 
@@ -43,12 +45,13 @@ Point multiply(const Point& p, const Scalar& s) {
     entry = to_cached(multiple.extended());
     multiple += p;
   }
-  const std::array<int8_t, 64> digits = signed_digits(s);
+  std::array<int8_t, 64> digits = signed_digits(s);
   ExtendedPoint sum = ExtendedPoint::identity();
   for (size_t k = digits.size(); k-- > 0;) {
     for (int doubling = 0; doubling < 4; ++doubling) sum = twice(sum);
     sum = add(sum, look_up(multiples, digits[k]));
   }
+  wipe(std::span<int8_t>(digits));
   return Point(sum);
 }
 

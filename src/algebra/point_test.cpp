@@ -191,12 +191,15 @@ TEST(Point, TorsionIsTheIdentity) {
 
 TEST(Point, BatchToAffine) {
   std::mt19937_64 rng(6);
-  for (size_t count : {size_t{0}, size_t{1}, size_t{2}, size_t{33}}) {
+  for (size_t count : {size_t{0}, size_t{1}, size_t{2}, size_t{33}, size_t{2100}}) {
     std::vector<Point> points = testing::many_points(rng, count);
     if (count > 2) points[1] = Point();
-    const std::vector<AffinePoint> affine = batch_to_affine(points);
-    ASSERT_EQ(affine.size(), count);
-    for (size_t k = 0; k < count; ++k) EXPECT_EQ(Point(affine[k]), points[k]);
+    ThreadPool pool(2);
+    for (ThreadPool* threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
+      const std::vector<AffinePoint> affine = batch_to_affine(points, threads);
+      ASSERT_EQ(affine.size(), count);
+      for (size_t k = 0; k < count; ++k) EXPECT_EQ(Point(affine[k]), points[k]);
+    }
   }
 }
 

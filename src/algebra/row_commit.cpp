@@ -12,8 +12,9 @@ namespace {
 
 constexpr size_t kBatchRows = size_t{1} << 16;
 constexpr size_t kIndexBudget = kBatchRows * 16;  // indices extracted at a time
-constexpr size_t kGroupEntries = 2048;            // 256 KiB of tables are looked up in one pass, or one table
-constexpr unsigned kMinChunkBits = 2, kMaxChunkBits = 13;
+constexpr size_t kGroupEntries =
+    2048;  // 256 KiB of tables are looked up in one pass: half of a small second-level cache
+constexpr unsigned kMinChunkBits = 2, kMaxChunkBits = 11;
 
 // Relative costs, measured: a table entry (an addition, its share of the inversion), a look-up with its addition, an
 // addition to a bucket, the sum over one bucket of four lanes.
@@ -110,7 +111,7 @@ class ChunkSummer {
   [[nodiscard]] uint32_t chunk_of(const uint8_t* row, size_t offset) const {
     const uint8_t* at = row + offset / 8;
     const size_t left = rows_.row_bytes() - offset / 8;
-    uint32_t word = 0;  // t + 7 ≤ 20 bits are needed
+    uint32_t word = 0;  // t + 7 ≤ 18 bits are needed
     if (left >= 4) {    // one load
       word = at[0] | uint32_t{at[1]} << 8 | uint32_t{at[2]} << 16 | uint32_t{at[3]} << 24;
     } else {

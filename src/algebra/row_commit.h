@@ -9,7 +9,7 @@
 // Variable time: the running time tells how many chunks of a row are zero.
 //
 // Memory beside input and output: rows are taken in batches of 2^16, for which each thread holds sums (10.5 MiB),
-// indices (2 MiB) and tables (at most 3 MiB).
+// indices (2 MiB) and tables (under 1 MiB).
 #pragma once
 
 #include <cstdint>
