@@ -107,31 +107,37 @@ class ChunkSummer {
   [[nodiscard]] size_t stride() const { return 4 * quads_ + 32; }
   [[nodiscard]] size_t table_size() const { return size_t{1} << chunk_bits_; }
 
-  // The bits [offset, offset + t) of a row, those past its end zero.
-  [[nodiscard]] uint32_t chunk_of(const uint8_t* row, size_t offset) const {
-    const uint8_t* at = row + offset / 8;
-    const size_t left = rows_.row_bytes() - offset / 8;
-    uint32_t word = 0;  // t + 7 ≤ 18 bits are needed
-    if (left >= 4) {    // one load
-      word = at[0] | uint32_t{at[1]} << 8 | uint32_t{at[2]} << 16 | uint32_t{at[3]} << 24;
-    } else {
-      for (size_t k = 0; k < left; ++k) word |= uint32_t{at[k]} << (8 * k);
+  // out[i] = the bits [offset, offset + t) of row first + i, those past its end zero; returns the bits that occur.
+  uint32_t extract_chunk(size_t first, size_t count, size_t offset, uint16_t* out) const {
+    const size_t left = rows_.row_bytes() - offset / 8, shift = offset % 8;
+    const uint32_t mask = (1U << std::min<size_t>(chunk_bits_, rows_.row_bits() - offset)) - 1;
+    const uint8_t* at = rows_.row(first) + offset / 8;
+    uint32_t seen = 0;
+    for (size_t i = 0; i < count; ++i, at += rows_.row_stride_bytes) {
+      uint32_t word = 0;  // t + 7 ≤ 18 bits are needed
+      if (left >= 4) {    // one load
+        word = at[0] | uint32_t{at[1]} << 8 | uint32_t{at[2]} << 16 | uint32_t{at[3]} << 24;
+      } else {
+        for (size_t k = 0; k < left; ++k) word |= uint32_t{at[k]} << (8 * k);
+      }
+      const uint32_t index = (word >> shift) & mask;
+      seen |= index;
+      out[i] = static_cast<uint16_t>(index);
     }
-    const size_t used = std::min<size_t>(chunk_bits_, rows_.row_bits() - offset);
-    return (word >> (offset % 8)) & ((1U << used) - 1);
+    return seen;
   }
 
   // Fills one column of indices per chunk that is not zero in all rows; returns those chunks.
   std::vector<size_t> extract(size_t begin, size_t end) {
-    constexpr size_t kAhead = 16;  // rows whose bytes are on their way
+    constexpr size_t kTile = 8;  // rows side by side: with a stride of 4 KiB no more share a set of the nearest cache
     std::vector<uint32_t> seen(end - begin, 0);
-    for (size_t r = 0; r < rows_.rows; ++r) {
-      const uint8_t* row = rows_.row(r);
-      if (r + kAhead < rows_.rows) __builtin_prefetch(rows_.row(r + kAhead) + begin * chunk_bits_ / 8);
+    for (size_t first = 0; first < rows_.rows; first += kTile) {
+      const size_t count = std::min(kTile, rows_.rows - first);
+      for (size_t r = first + kTile; r < std::min(first + 3 * kTile, rows_.rows); ++r) {
+        __builtin_prefetch(rows_.row(r) + begin * chunk_bits_ / 8);
+      }
       for (size_t k = begin; k < end; ++k) {
-        const uint32_t index = chunk_of(row, k * chunk_bits_);
-        seen[k - begin] |= index;
-        indices_[(k - begin) * stride() + r] = static_cast<uint16_t>(index);
+        seen[k - begin] |= extract_chunk(first, count, k * chunk_bits_, &indices_[(k - begin) * stride() + first]);
       }
     }
     std::vector<size_t> active;
