@@ -12,8 +12,7 @@ namespace {
 
 constexpr size_t kBatchRows = size_t{1} << 16;
 constexpr size_t kIndexBudget = kBatchRows * 16;  // indices extracted at a time
-constexpr size_t kGroupEntries =
-    2048;  // 256 KiB of tables are looked up in one pass: half of a small second-level cache
+constexpr size_t kGroupEntries = 2048;            // in tables of one pass: 256 KiB, half of a small L2 cache
 constexpr unsigned kMinChunkBits = 2, kMaxChunkBits = 11;
 
 // Relative costs, measured: a table entry (an addition, its share of the inversion), a look-up with its addition, an
