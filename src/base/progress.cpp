@@ -23,7 +23,7 @@ constexpr Duration kLineInterval = std::chrono::seconds(10);
 
 double seconds_of(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-// "17 rows/s", "1.2 M rows/s"
+// "17 rows/s", "1.2 M rows/s", "0.25 rows/s"
 std::string rate(uint64_t done, double seconds, const std::string& unit) {
   double per_second = static_cast<double>(done) / std::max(seconds, 1e-9);
   constexpr std::string_view kPrefixes = " kMGTPE";
@@ -32,6 +32,7 @@ std::string rate(uint64_t done, double seconds, const std::string& unit) {
     per_second /= 1000;
     ++prefix;
   }
+  if (per_second < 1) return fmt::format("{:.2g} {}/s", per_second, unit);
   return prefix == 0 ? fmt::format("{:.0f} {}/s", per_second, unit)
                      : fmt::format("{:.1f} {} {}/s", per_second, kPrefixes[prefix], unit);
 }
@@ -96,7 +97,8 @@ Progress::Progress(ProgressStyle style, std::string label, std::string unit, uin
 
 Progress::~Progress() {
   if (!shown_) return;
-  show(clock_());
+  // A line is not said twice.
+  if (style_ == ProgressStyle::kBar || shown_done_ != done_.load(std::memory_order_relaxed)) show(clock_());
   if (style_ == ProgressStyle::kBar) out_ << '\n' << std::flush;
 }
 
@@ -122,6 +124,7 @@ void Progress::show(TimePoint now) {
     out_ << progress_line(label_, unit_, done, total_, seconds) << '\n' << std::flush;
   }
   shown_ = true;
+  shown_done_ = done;
 }
 
 }  // namespace zkapex

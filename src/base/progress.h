@@ -45,6 +45,7 @@ class Progress {
   std::atomic<std::chrono::steady_clock::rep> next_;  // when to show again
   std::mutex mutex_;                                  // of the stream and of what follows
   bool shown_ = false;
+  uint64_t shown_done_ = 0;
 };
 
 // "commit rows [########----------------]  33 %  1.2 M rows/s  ETA 0:42"

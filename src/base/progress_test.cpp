@@ -70,6 +70,18 @@ TEST(Progress, LinesComeAtIntervalsAndAtTheEnd) {
             "commit: 100 %, 20 of 20 rows, 1 rows/s\n");
 }
 
+TEST(Progress, TheLastLineIsNotRepeated) {
+  std::ostringstream out;
+  FakeTime time;
+  {
+    Progress progress(ProgressStyle::kLines, "commit", "rows", 1, out, time.clock());
+    time.pass(4000);
+    progress.advance();
+    time.pass(1000);
+  }
+  EXPECT_EQ(out.str(), "commit: 100 %, 1 of 1 rows, 0.25 rows/s\n");
+}
+
 TEST(Progress, BarIsRedrawnInPlaceAndEndsTheLine) {
   std::ostringstream out;
   FakeTime time;

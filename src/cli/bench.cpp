@@ -3,22 +3,23 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 namespace zkapex::cli {
 
+std::chrono::nanoseconds thread_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
 std::string figures_as_text(const std::vector<KernelFigure>& figures) {
-  size_t name_width = 6;
-  size_t baseline_width = 8;
+  std::string out = fmt::format("{:<14}  {:>9}  {:<12}  {:<13}  {:>9}  {:>6}\n", "kernel", "ns", "for one", "baseline",
+                                "ns", "ratio");
   for (const KernelFigure& f : figures) {
-    name_width = std::max(name_width, f.name.size());
-    baseline_width = std::max(baseline_width, f.baseline.size());
-  }
-  std::string out = fmt::format("{:<{}}  {:>14}  {:<{}}  {:>14}  {:>7}\n", "kernel", name_width, "ns", "baseline",
-                                baseline_width, "ns", "ratio");
-  for (const KernelFigure& f : figures) {
-    out += fmt::format("{:<{}}  {:>14.2f}  {:<{}}  {:>14.2f}  {:>7.2f}\n", f.name, name_width, f.ns, f.baseline,
-                       baseline_width, f.baseline_ns, f.ratio());
+    out += fmt::format("{:<14}  {:>9.2f}  {:<12}  {:<13}  {:>9.2f}  {:>6.2f}\n", f.name, f.ns, f.operation, f.baseline,
+                       f.baseline_ns, f.ratio());
   }
   return out;
 }

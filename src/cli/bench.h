@@ -11,7 +11,8 @@ namespace zkapex::cli {
 
 struct KernelFigure {
   std::string name;
-  double ns = 0;         // for one operation
+  std::string operation;  // what the times are for
+  double ns = 0;
   std::string baseline;  // what it is compared with
   double baseline_ns = 0;
 
@@ -27,19 +28,24 @@ void keep(const T& value) {
 struct Effort {
   std::chrono::nanoseconds sample;  // a sample repeats the body until it takes at least this long
   size_t samples;                   // not 0
+
+  // Fewer samples, for bodies that take long.
+  [[nodiscard]] constexpr Effort with_samples_up_to(size_t most) const { return {sample, std::min(samples, most)}; }
 };
 inline constexpr Effort kThorough{std::chrono::milliseconds(20), 11};
-inline constexpr Effort kQuick{std::chrono::milliseconds(2), 3};
+inline constexpr Effort kQuick{std::chrono::milliseconds(2), 1};
 
-// Median over the samples of the time for one operation, in ns; a call of `body` does `operations` of them. Short
-// bodies should loop themselves, so that the call does not count.
+// CPU time of the calling thread: what else the machine does counts less than on a clock on the wall.
+[[nodiscard]] std::chrono::nanoseconds thread_time();
+
+// Median over the samples of the time for one operation, in ns, all in the calling thread; a call of `body` does
+// `operations` of them. Short bodies should loop themselves, so that the call does not count.
 template <class Body>
 [[nodiscard]] double median_ns(const Effort& effort, size_t operations, Body&& body) {
-  using Clock = std::chrono::steady_clock;
   const auto time_calls = [&](size_t calls) {
-    const auto start = Clock::now();
+    const auto start = thread_time();
     for (size_t k = 0; k < calls; ++k) body();
-    return Clock::now() - start;
+    return thread_time() - start;
   };
   // The first runs warm up caches and tables, and find how many calls fill a sample.
   size_t calls = 1;

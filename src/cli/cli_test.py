@@ -8,6 +8,9 @@ import unittest
 
 PROGRAM = sys.argv.pop()
 
+KERNELS = ["field_mul_4way", "point_madd", "commit_int8", "commit_bit", "scalar_mul", "fold_int8", "msm_131072",
+           "decompress", "hash_to_group"]
+
 
 def zkapex(*arguments, stdout=subprocess.PIPE, **environment):
     return subprocess.run([PROGRAM, *arguments], stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=300,
@@ -48,24 +51,33 @@ class Cli(unittest.TestCase):
         self.check_refused(zkapex("bench", "kernels", "--quick", ZKAPEX_CPU="fast"), "ZKAPEX_CPU=fast", "portable")
 
     def test_kernels_as_json(self):
-        for cpu in ("", "portable"):
-            run = zkapex("bench", "kernels", "--json", "--quick", ZKAPEX_CPU=cpu)
+        # All of them once; the portable path also by itself, with the kernels that follow the choice of instructions.
+        for cpu, only in (("", []), ("portable", ["field_mul_4way", "point_madd", "fold_int8", "decompress"])):
+            run = zkapex("bench", "kernels", "--json", "--quick", "-q", *(f"--only={name}" for name in only), ZKAPEX_CPU=cpu)
             self.assertEqual((run.returncode, run.stderr), (0, ""))
             kernels = json.loads(run.stdout)["kernels"]
-            self.assertGreater(len(kernels), 0)
+            self.assertEqual([kernel["name"] for kernel in kernels], only or KERNELS)
             for kernel in kernels:
                 self.assertEqual(list(kernel), ["name", "ns", "baseline", "baseline_ns", "ratio"])
+                self.assertIn(kernel["baseline"], ("libsodium", "portable path"))
                 self.assertGreater(kernel["ns"], 0)
-                self.assertGreater(kernel["ratio"], 0)
+                self.assertGreater(kernel["baseline_ns"], 0)
+                self.assertAlmostEqual(kernel["ratio"] / (kernel["baseline_ns"] / kernel["ns"]), 1, delta=0.01)
 
     def test_kernels_as_text(self):
-        run = zkapex("bench", "kernels", "--quick")
+        run = zkapex("bench", "kernels", "--quick", "-q", "--only", "scalar_mul", "--only", "point_madd", ZKAPEX_CPU="portable")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
-        self.assertRegex(run.stdout, r"\Akernel +ns +baseline +ns +ratio\n\w+ +[\d.]+ +")
+        self.assertRegex(run.stdout, r"\AInstruction set: portable\. .*\n\n"
+                                     r"kernel +ns +for one +baseline +ns +ratio\n"
+                                     r"point_madd +[\d.]+ +addition +portable path +[\d.]+ +[\d.]+\n"
+                                     r"scalar_mul +[\d.]+ +product +libsodium +[\d.]+ +[\d.]+\n\Z")
+
+    def test_unknown_kernels_are_named(self):
+        self.check_refused(zkapex("bench", "kernels", "--only", "sha512"), "--only", "sha512", "scalar_mul")
 
     def test_output_that_cannot_be_written_is_an_error(self):
         with open("/dev/full", "w") as full:
-            for arguments in (["--version"], ["--help"], ["bench", "kernels", "--quick"]):
+            for arguments in (["--version"], ["--help"], ["bench", "kernels", "--quick", "-q", "--only=scalar_mul"]):
                 self.check_refused(zkapex(*arguments, stdout=full), "No space left on device")
 
 

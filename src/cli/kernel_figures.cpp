@@ -1,0 +1,197 @@
+#include "cli/kernel_figures.h"
+
+#include <sodium/crypto_core_ristretto255.h>
+#include <sodium/crypto_scalarmult_ristretto255.h>
+
+#include <random>
+
+#include "algebra/fold.h"
+#include "algebra/msm.h"
+#include "algebra/row_commit.h"
+
+namespace zkapex::cli {
+
+namespace {
+
+constexpr const char* kSodium = "libsodium";
+constexpr const char* kPortable = "portable path";
+
+using Random = std::mt19937_64;
+
+template <size_t N>
+std::array<uint8_t, N> random_bytes(Random& random) {
+  std::array<uint8_t, N> out;
+  for (uint8_t& byte : out) byte = static_cast<uint8_t>(random());
+  return out;
+}
+
+std::vector<Scalar> random_scalars(Random& random, size_t count) {
+  std::vector<Scalar> out(count);
+  for (Scalar& s : out) s = Scalar::from_bytes_wide(random_bytes<64>(random));
+  return out;
+}
+
+// Points of which no small relation is known: P, 2P + Q, 4P + 3Q, …
+std::vector<Point> random_points(Random& random, size_t count) {
+  std::vector<Point> out(count);
+  Point p = Point::from_uniform_bytes(random_bytes<64>(random));
+  const Point step = Point::from_uniform_bytes(random_bytes<64>(random));
+  for (Point& o : out) {
+    o = p;
+    p = p.twice() + step;
+  }
+  return out;
+}
+
+// Independent products, 64 at hand: throughput, not latency.
+Result<KernelFigure> field_mul(const std::string& name, const Effort& effort) {
+  constexpr size_t kElements = 64, kRounds = 64;
+  Random random(1);
+  std::vector<Fe> x;
+  while (x.size() < kElements) x.push_back(Fe::from_bytes(random_bytes<32>(random)));
+  const Fe y = Fe::from_bytes(random_bytes<32>(random));
+  const auto time = [&](const GroupKernels& kernels) {
+    return median_ns(effort, kElements * kRounds,
+                     [&] { kernels.repeat_multiplication(x.data()->v, kElements, y.v, kRounds); });
+  };
+  return KernelFigure{name, "product", time(group_kernels()), kPortable, time(portable_group_kernels())};
+}
+
+// An affine point to each of 32 points in extended coordinates.
+Result<KernelFigure> point_madd(const std::string& name, const Effort& effort) {
+  constexpr size_t kPoints = 32, kRounds = 32;
+  Random random(2);
+  std::vector<ExtendedPoint> p;
+  for (const Point& point : random_points(random, kPoints)) p.push_back(point.extended());
+  const AffinePoint q = batch_to_affine(random_points(random, 1))[0];
+  const auto time = [&](const GroupKernels& kernels) {
+    return median_ns(effort, kPoints * kRounds,
+                     [&] { kernels.repeat_mixed_addition(p.data()->X.v, kPoints, q.x.v, kRounds); });
+  };
+  return KernelFigure{name, "addition", time(group_kernels()), kPortable, time(portable_group_kernels())};
+}
+
+// 2^16 rows of 4,096 bytes, of which the first `stripe` columns are committed: a row's other columns cost the same
+// again. Tables are built for every batch of 2^16 rows, so their share of the time is that of any larger number of rows
+// too. Entries are uniform: hardly a chunk of the rows is zero and comes for free.
+Result<KernelFigure> commit_rows(const std::string& name, const std::string& operation, const Effort& effort,
+                                 unsigned entry_bits) {
+  constexpr size_t kRows = size_t{1} << 16, kRowBytes = 4096;
+  const size_t stripe = effort.samples < kThorough.samples ? 32 : 128;
+  Random random(3);
+  std::vector<int8_t> bytes(kRows * kRowBytes);
+  for (size_t r = 0; r < kRows; ++r) {
+    for (size_t k = 0; k < stripe; ++k) bytes[r * kRowBytes + k] = static_cast<int8_t>(random());
+  }
+  ZKAPEX_TRY(PackedRows rows, view_rows(bytes, kRowBytes));
+  rows.bits = entry_bits;
+  rows.entries = 8 * stripe / entry_bits;
+  const std::vector<AffinePoint> generators = batch_to_affine(random_points(random, rows.entries));
+  ThreadPool pool(1);
+  const auto time = [&](const GroupKernels& kernels) {
+    return median_ns(effort.with_samples_up_to(3), rows.rows * rows.entries,
+                     [&] { keep(commit_rows_var(generators, rows, pool, kernels).ok()); });
+  };
+  return KernelFigure{name, operation, time(group_kernels()), kPortable, time(portable_group_kernels())};
+}
+
+Result<KernelFigure> commit_int8(const std::string& name, const Effort& effort) {
+  return commit_rows(name, "entry", effort, 8);
+}
+
+Result<KernelFigure> commit_bit(const std::string& name, const Effort& effort) {
+  return commit_rows(name, "bit", effort, 1);
+}
+
+// Independent products, as they stand in sums and tables.
+Result<KernelFigure> scalar_mul(const std::string& name, const Effort& effort) {
+  constexpr size_t kProducts = 256;
+  Random random(4);
+  std::vector<Scalar> x = random_scalars(random, kProducts);
+  const std::vector<Scalar> y = random_scalars(random, kProducts);
+  std::array<uint8_t, 32> product = x[0].to_bytes();
+  const std::array<uint8_t, 32> factor = y[0].to_bytes();
+  return KernelFigure{name, "product",
+                      median_ns(effort, kProducts,
+                                [&] {
+                                  for (size_t k = 0; k < kProducts; ++k) x[k] = x[k] * y[k];
+                                  keep(x);
+                                }),
+                      kSodium, median_ns(effort, 1, [&] {
+                        crypto_core_ristretto255_scalar_mul(product.data(), product.data(), factor.data());
+                        keep(product);
+                      })};
+}
+
+Result<KernelFigure> fold_int8(const std::string& name, const Effort& effort) {
+  constexpr size_t kRows = 8192, kCols = 4096;
+  Random random(5);
+  std::vector<int8_t> entries(kRows * kCols);
+  for (int8_t& entry : entries) entry = static_cast<int8_t>(random());
+  const IntMatrix matrix(entries.data(), kRows, kCols, kCols);
+  const std::vector<Scalar> weights = random_scalars(random, kRows);
+  ThreadPool pool(1);
+  const auto time = [&](const fold_kernels::Kernels& kernels) {
+    return median_ns(effort.with_samples_up_to(5), kRows * kCols,
+                     [&] { keep(fold_rows(matrix, weights, pool, kernels)); });
+  };
+  return KernelFigure{name, "entry", time(native_fold_kernels()), kPortable, time(fold_kernels::kPortable)};
+}
+
+// Of affine points, for libsodium of encoded ones: it knows no others.
+Result<KernelFigure> msm_131072(const std::string& name, const Effort& effort) {
+  constexpr size_t kPoints = 131072;
+  Random random(6);
+  const std::vector<AffinePoint> points = batch_to_affine(random_points(random, kPoints));
+  const std::vector<Scalar> scalars = random_scalars(random, kPoints);
+  ThreadPool pool(1);
+  const double ns =
+      median_ns(effort.with_samples_up_to(3), kPoints, [&] { keep(msm_var(scalars, points, pool).ok()); });
+
+  const std::array<uint8_t, 32> scalar = scalars[0].to_bytes(), point = Point(points[0]).encode();
+  int failures = 0;
+  const double baseline_ns = median_ns(effort, 1, [&] {
+    std::array<uint8_t, 32> product;
+    failures += crypto_scalarmult_ristretto255(product.data(), scalar.data(), point.data());
+    keep(product);
+  });
+  if (failures != 0) return error("libsodium refused to multiply a point");
+  return KernelFigure{name, "point", ns, kSodium, baseline_ns};
+}
+
+constexpr size_t kBatch = 1024;
+
+Result<KernelFigure> decompress(const std::string& name, const Effort& effort) {
+  Random random(7);
+  const std::vector<std::array<uint8_t, 32>> encodings = encode_batch(random_points(random, kBatch));
+  return KernelFigure{
+      name, "point", median_ns(effort, kBatch, [&] { keep(decode_batch(encodings).ok()); }), kSodium,
+      median_ns(effort, 1, [&] { keep(crypto_core_ristretto255_is_valid_point(encodings[0].data())); })};
+}
+
+// 64 uniform bytes to the encoding of an element: what libsodium's function gives.
+Result<KernelFigure> hash_to_group(const std::string& name, const Effort& effort) {
+  Random random(8);
+  std::vector<std::array<uint8_t, 64>> hashes(kBatch);
+  for (auto& hash : hashes) hash = random_bytes<64>(random);
+  return KernelFigure{name, "point",
+                      median_ns(effort, kBatch, [&] { keep(encode_batch(from_uniform_bytes_batch(hashes))); }), kSodium,
+                      median_ns(effort, 1, [&] {
+                        std::array<uint8_t, 32> element;
+                        crypto_core_ristretto255_from_hash(element.data(), hashes[0].data());
+                        keep(element);
+                      })};
+}
+
+}  // namespace
+
+const std::vector<KernelBench>& kernel_benches() {
+  static const std::vector<KernelBench> benches = {
+      {"field_mul_4way", field_mul}, {"point_madd", point_madd}, {"commit_int8", commit_int8},
+      {"commit_bit", commit_bit},    {"scalar_mul", scalar_mul}, {"fold_int8", fold_int8},
+      {"msm_131072", msm_131072},    {"decompress", decompress}, {"hash_to_group", hash_to_group},
+  };
+  return benches;
+}
+
+}  // namespace zkapex::cli
