@@ -19,8 +19,8 @@ build: ## build the program build/zkapex
 	@scripts/install-deps build
 	@scripts/build release zkapex
 
-demo: build ## build, then time the cryptographic kernels on this machine (all there is to show so far)
-	@build/zkapex bench kernels
+demo: build ## build, then time the cryptographic kernels, quickly (all there is to show so far)
+	@build/zkapex bench kernels --quick
 
 test: deps format-check ## formatting, then all tests, optimised and under the address and undefined-behaviour sanitizers
 	@scripts/build release
@@ -32,7 +32,7 @@ tsan: deps ## all tests under the thread sanitizer
 	@scripts/build tsan
 	@scripts/run-tests tsan
 
-bench: build ## measure every kernel against its baseline
+bench: build ## time every kernel against its baseline, thoroughly (under a minute)
 	@build/zkapex bench kernels
 
 lint: ## clang-tidy on all sources

@@ -78,14 +78,14 @@ ZKAPEX_LANES Fe4<A + B> operator-(const Fe4<A>& a, const Fe4<B>& b) {
   return out;
 }
 
-constexpr uint64_t kMask51 = (uint64_t{1} << 51) - 1;
-constexpr uint64_t kBits2p52 = 0x4330000000000000;   // the bits of 2^52
-constexpr uint64_t kBitsSplit = 0x4678000000000000;  // the bits of kSplit
-constexpr double kSplit = 0x1.8p104;
+inline constexpr uint64_t kMask51 = (uint64_t{1} << 51) - 1;
+inline constexpr uint64_t kBits2p52 = 0x4330000000000000;   // the bits of 2^52
+inline constexpr uint64_t kBitsSplit = 0x4678000000000000;  // the bits of kSplit
+inline constexpr double kSplit = 0x1.8p104;
 
 // How many products a multiplication and a squaring add up in column k (the limb products with i + j = k).
-constexpr uint64_t kMultiplyTerms[10] = {1, 2, 3, 4, 5, 4, 3, 2, 1, 0};
-constexpr uint64_t kSquareTerms[10] = {1, 1, 2, 2, 3, 2, 2, 1, 1, 0};
+inline constexpr uint64_t kMultiplyTerms[10] = {1, 2, 3, 4, 5, 4, 3, 2, 1, 0};
+inline constexpr uint64_t kSquareTerms[10] = {1, 1, 2, 2, 3, 2, 2, 1, 1, 0};
 
 // What is added to limb k so that the exponents vanish mod 2^64, the sum is positive (2^62) and limbs come out centred
 // (2^50). Without exponents a column is at most 43·2^54 < 2^60 in absolute value: 2^62 keeps it in range.
@@ -256,11 +256,13 @@ ZKAPEX_LANES Fe4<1> broadcast(const double (&limbs)[5]) {
 }
 
 // Centred limbs of constants.
-constexpr double k2D4[5] = {-391889346694823, 932731440258427, 1072319116312658, -435901477914249, 633789495995904};
-constexpr double k4D4[5] = {-783778693389627, -386336933168394, -107161581059931, -871802955828497, -984220821693440};
-constexpr double kHalf4[5] = {10, 0, 0, 0, -1125899906842624};
-constexpr double kZero4[5] = {0, 0, 0, 0, 0};
-constexpr double kOne4[5] = {1, 0, 0, 0, 0};
+inline constexpr double k2D4[5] = {-391889346694823, 932731440258427, 1072319116312658, -435901477914249,
+                                   633789495995904};
+inline constexpr double k4D4[5] = {-783778693389627, -386336933168394, -107161581059931, -871802955828497,
+                                   -984220821693440};
+inline constexpr double kHalf4[5] = {10, 0, 0, 0, -1125899906842624};
+inline constexpr double kZero4[5] = {0, 0, 0, 0, 0};
+inline constexpr double kOne4[5] = {1, 0, 0, 0, 0};
 
 }  // namespace
 }  // namespace zkapex

@@ -5,6 +5,8 @@
 #include <limits>
 #include <random>
 
+#include "algebra/group_testing.h"
+
 namespace zkapex {
 namespace {
 
@@ -37,13 +39,9 @@ std::vector<const fold_kernels::Kernels*> all_kernels() {
   return out;
 }
 
-class FoldTest : public testing::Test {
+class FoldTest : public ::testing::Test {
  protected:
-  Scalar random() {
-    std::array<uint8_t, 64> bytes;
-    for (uint8_t& b : bytes) b = static_cast<uint8_t>(generator_());
-    return Scalar::from_bytes_wide(bytes);
-  }
+  Scalar random() { return testing::random_scalar(generator_); }
   // Montgomery words that are all zero, that are largest (l - 1), whose digits are all -2^15 but the last, or random.
   Scalar weight() {
     constexpr uint64_t kLow = 0x7fff7fff7fff7fff;

@@ -29,8 +29,9 @@ TEST_P(Msm, AgreesWithNaiveSum) {
   for (unsigned threads : {1U, 3U}) {
     ThreadPool pool(threads);
     for (size_t count :
-         {size_t{0}, size_t{1}, size_t{2}, size_t{3}, size_t{4}, size_t{5}, size_t{7}, size_t{8}, size_t{9}, size_t{31},
-          size_t{32}, size_t{33}, size_t{63}, size_t{64}, size_t{65}, size_t{200}, size_t{600}}) {
+         {size_t{0},   size_t{1},   size_t{2},   size_t{3},   size_t{4},   size_t{5},  size_t{7},  size_t{8},
+          size_t{9},   size_t{31},  size_t{32},  size_t{33},  size_t{63},  size_t{64}, size_t{65}, size_t{127},
+          size_t{128}, size_t{129}, size_t{255}, size_t{256}, size_t{257}, size_t{600}}) {
       const std::span<const Point> points = std::span(all).first(count);
       std::vector<Scalar> scalars(count);
       for (Scalar& s : scalars) s = random_scalar(rng);

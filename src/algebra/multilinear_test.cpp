@@ -4,16 +4,14 @@
 
 #include <random>
 
+#include "algebra/group_testing.h"
+
 namespace zkapex {
 namespace {
 
-class MultilinearTest : public testing::Test {
+class MultilinearTest : public ::testing::Test {
  protected:
-  Scalar random() {
-    std::array<uint8_t, 64> bytes;
-    for (uint8_t& b : bytes) b = static_cast<uint8_t>(generator_());
-    return Scalar::from_bytes_wide(bytes);
-  }
+  Scalar random() { return testing::random_scalar(generator_); }
   std::vector<Scalar> random_vector(size_t n) {
     std::vector<Scalar> out(n);
     for (Scalar& x : out) x = random();

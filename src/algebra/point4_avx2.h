@@ -98,7 +98,7 @@ ZKAPEX_LANES Niels4 gather_signed_niels(const double* const (&p)[4], const int64
   const __m256i signs = _mm256_slli_epi64(_mm256_set_epi64x(negative[3], negative[2], negative[1], negative[0]), 63);
   n.minus.v[4] = _mm256_blendv_pd(minus4, plus4, as_doubles(signs));
   n.plus.v[4] = _mm256_blendv_pd(plus4, minus4, as_doubles(signs));
-  for (int k = 0; k < 5; ++k) n.td.v[k] = _mm256_xor_pd(n.td.v[k], as_doubles(signs));
+  for (__m256d& limb : n.td.v) limb = _mm256_xor_pd(limb, as_doubles(signs));
   return n;
 }
 

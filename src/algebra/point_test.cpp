@@ -141,15 +141,16 @@ TEST(Point, ScalarMultiplicationAgreesWithLibsodium) {
                                  Scalar::from_u64(0x8888888888888888),
                                  Scalar::from_u64(~uint64_t{0})};
   for (unsigned k = 0; k < 253; ++k) scalars.push_back(Scalar::power_of_two(k));
-  for (int k = 0; k < 1000; ++k) scalars.push_back(random_scalar(rng));
-  for (const Scalar& s : scalars) {
-    const Point p = random_point(rng);
-    const Encoding bytes = p.encode(), scalar = s.to_bytes();
-    Encoding product, base_product;
+  for (int k = 0; k < 10000; ++k) scalars.push_back(random_scalar(rng));
+  const std::vector<Point> points = testing::many_points(rng, scalars.size());
+  for (size_t k = 0; k < scalars.size(); ++k) {
+    const Encoding bytes = points[k].encode(), scalar = scalars[k].to_bytes();
+    Encoding product;
     ASSERT_EQ(crypto_scalarmult_ristretto255(product.data(), scalar.data(), bytes.data()), 0);
-    ASSERT_EQ(crypto_scalarmult_ristretto255_base(base_product.data(), scalar.data()), 0);
-    ASSERT_EQ(multiply(p, s).encode(), product);
-    ASSERT_EQ(multiply(Point::base(), s).encode(), base_product);
+    ASSERT_EQ(multiply(points[k], scalars[k]).encode(), product);
+    if (k % 8 != 0) continue;
+    ASSERT_EQ(crypto_scalarmult_ristretto255_base(product.data(), scalar.data()), 0);
+    ASSERT_EQ(multiply(Point::base(), scalars[k]).encode(), product);
   }
   EXPECT_TRUE(multiply(random_point(rng), Scalar::zero()).is_identity());
 }

@@ -34,7 +34,7 @@ unsigned choose_chunk_bits(size_t rows) {
 
 bool buckets_are_cheaper(const PackedRows& rows) {
   const double per_entry = table_cost_per_row_bit(rows.rows, choose_chunk_bits(rows.rows)) * rows.bits;
-  const double windows = (rows.bits + 10) / 11;
+  const unsigned windows = (rows.bits + 10) / 11;
   const double buckets = static_cast<double>(size_t{1} << (std::min(rows.bits, 11U) - 1));
   const double entries = static_cast<double>(rows.entries);
   return windows * (kBucketCost * entries + kBucketSumCost * buckets) < per_entry * entries;

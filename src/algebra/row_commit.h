@@ -24,7 +24,7 @@
 
 namespace zkapex {
 
-constexpr unsigned kMaxEntryBits = 16;
+inline constexpr unsigned kMaxEntryBits = 16;
 
 // A view of rows of `entries` integers of `bits` bits each, packed least significant bit first from the first byte of
 // the row on; entries may straddle bytes. Two's complement for 2 ≤ bits ≤ 16; with bits = 1 an entry is 0 or +1.

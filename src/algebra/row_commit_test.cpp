@@ -100,6 +100,20 @@ TEST_P(RowCommit, ManyRowsUseWideTables) {
   check(3000, 30, 1, pool, 37);
 }
 
+// With cost(t) = (72·2^t/rows + 35)/t for a bit, chunks of t + 1 bits win from 72·2^t (t − 1)/35 rows on. Rows around
+// that, of bits around the two chunk sizes and their doubles.
+TEST_P(RowCommit, SizesAroundChangesOfTheChunkSize) {
+  ThreadPool pool(1);
+  for (size_t t = 2; t <= 7; ++t) {
+    const size_t change = (72 * (t - 1) << t) / 35;
+    for (size_t rows = change - 1; rows <= change + 2; ++rows) {
+      for (size_t entries : {t - 1, t, t + 1, t + 2, 2 * t - 1, 2 * t, 2 * t + 1, 2 * t + 3}) {
+        check(rows, entries, 1, pool, 1 + rows / 8);
+      }
+    }
+  }
+}
+
 // More rows than one batch.
 TEST_P(RowCommit, MoreRowsThanABatch) {
   ThreadPool pool(2);
