@@ -27,7 +27,7 @@ template <class... Args>
 template <class T, class E = Error>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit by design
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
   Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit by design
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
