@@ -6,7 +6,7 @@ export JOBS
 SOURCES = $(shell find src -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test tsan bench lint format format-check fuzz clean
+.PHONY: help deps build demo test tsan bench lint format format-check fuzz mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ fuzz: ## run every fuzzer for FUZZ_SECONDS (default 30) seconds each
 	@scripts/install-deps build fuzz
 	@scripts/build fuzz
 	@scripts/run-fuzzers $(FUZZ_SECONDS)
+
+mutants: deps ## disable the checks of the argument one at a time and show which test catches it
+	@scripts/mutants
 
 clean: ## remove everything that was built
 	@rm -rf build

@@ -86,6 +86,8 @@ void add_bench(CLI::App& parent, Action& action) {
       ->check(CLI::IsMember(names).description(""));
   kernels->footer(kFooter);
   kernels->callback([options, &action] { action = [options] { return run(*options); }; });
+
+  add_bench_argument(*bench, action);
 }
 
 }  // namespace zkapex::cli

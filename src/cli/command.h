@@ -20,6 +20,7 @@ enum class Verdict : int {
 // A command's file adds it to `parent` and, when the command line names it, sets `action` to what is to be run.
 using Action = std::function<Result<Verdict>()>;
 void add_bench(CLI::App& parent, Action& action);
+void add_bench_argument(CLI::App& bench, Action& action);  // a command of bench
 
 // Each command offers those that mean something to it.
 struct CommonFlags {

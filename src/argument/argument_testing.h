@@ -1,0 +1,88 @@
+// What the tests of this room share: generators, random instances of the two worked relations, and a relation as three
+// functions, so that one test can run on both.
+#pragma once
+
+#include <functional>
+#include <random>
+
+#include "argument/matrix_relation.h"
+#include "argument/range_relation.h"
+
+namespace zkapex::testing {
+
+inline const Generators& test_generators() {
+  static ThreadPool pool(1);
+  static const Generators g = Generators::derive(512, pool);
+  return g;
+}
+
+inline Scalar random_scalar(std::mt19937_64& rng) {
+  std::array<uint8_t, 64> bytes;
+  for (uint8_t& b : bytes) b = static_cast<uint8_t>(rng());
+  return Scalar::from_bytes_wide(bytes);
+}
+inline std::vector<Scalar> random_scalars(std::mt19937_64& rng, size_t count) {
+  std::vector<Scalar> out(count);
+  for (Scalar& s : out) s = random_scalar(rng);
+  return out;
+}
+
+inline std::vector<int64_t> random_values(const RangeStatement& s, std::mt19937_64& rng) {
+  std::vector<int64_t> out(s.rows() * s.row_length);
+  for (int64_t& v : out) v = static_cast<int64_t>(rng()) >> (64 - s.bits);
+  return out;
+}
+
+struct MatrixInstance {
+  std::vector<int8_t> matrix;
+  std::vector<int64_t> x, y;
+  [[nodiscard]] MatrixWitness witness() const { return {matrix, x, y}; }
+};
+inline MatrixInstance random_instance(const MatrixStatement& s, std::mt19937_64& rng) {
+  MatrixInstance out;
+  out.matrix.resize(s.blocks * s.side * s.side);
+  out.x.resize(s.blocks * s.side);
+  out.y.resize(s.blocks * s.side);
+  for (int8_t& v : out.matrix) v = static_cast<int8_t>(rng());
+  for (int64_t& v : out.x) v = static_cast<int64_t>(rng()) >> 24;
+  for (size_t row = 0; row < out.y.size(); ++row) {
+    for (size_t l = 0; l < s.side; ++l) out.y[row] += out.matrix[row * s.side + l] * out.x[row / s.side * s.side + l];
+  }
+  return out;
+}
+
+// A relation as the verifier sees it.
+struct Relation {
+  ProofShape shape;
+  // The transcript up to the first challenge, and the verifier up to the opening.
+  std::function<Transcript(const Proof&, Transcript::Manifest*, Transcript::Oracle*)> begin;
+  std::function<OpeningClaim(const Proof&, Transcript&)> replay;
+
+  [[nodiscard]] Verdict verify(ByteView bytes, ThreadPool& pool, Transcript::Manifest* manifest = nullptr,
+                               Transcript::Oracle* oracle = nullptr) const {
+    ZKAPEX_TRY(const Proof proof, Proof::decode(bytes, shape));
+    ZKAPEX_TRY(const std::vector<Point> rows, decode_rows(proof.rows, pool));
+    Transcript main = begin(proof, manifest, oracle);
+    const OpeningClaim claim = replay(proof, main);
+    ZKAPEX_TRY(const PointSum sum, settle(main, claim, proof, rows));
+    return verdict_var(sum, test_generators(), pool);
+  }
+};
+
+inline Relation relation(const RangeStatement& s) {
+  return {s.shape(),
+          [s](const Proof& proof, Transcript::Manifest* manifest, Transcript::Oracle* oracle) {
+            return range_transcript(s, proof.rows, proof.pads, manifest, oracle);
+          },
+          [s](const Proof& proof, Transcript& main) { return replay_range(s, s.shape(), proof, main); }};
+}
+
+inline Relation relation(const MatrixStatement& s) {
+  return {s.shape(),
+          [s](const Proof& proof, Transcript::Manifest* manifest, Transcript::Oracle* oracle) {
+            return matrix_transcript(s, proof.rows, proof.pads, manifest, oracle);
+          },
+          [s](const Proof& proof, Transcript& main) { return replay_matrix(s, s.shape(), proof, main); }};
+}
+
+}  // namespace zkapex::testing

@@ -1,0 +1,61 @@
+// The prover's rounds on eq · Σ_k weight_k (b_k² − b_k) for bit tables b_k, without arithmetic where a look-up does:
+//
+//   rounds 0..2   Eight consecutive bits of a plane are a byte v. With H[v] = Σ_k weight_k Σ_{i: byte_k(i) = v} eq(..,
+//   i),
+//                 256 sums filled by additions alone, every round polynomial is Σ_v H[v] G(v) for a small function G.
+//   round 3       A byte's value at the first three challenges is one of 256 scalars f[v].
+//   later rounds  Tables of scalars, a sixteenth of the length of the planes.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "algebra/scalar.h"
+#include "algebra/scalar_sum.h"
+#include "argument/sumcheck.h"
+#include "base/threads.h"
+
+namespace zkapex {
+
+// The factor of the round polynomial beside eq's linear factor, t(X), by its values at 0 and 1 and its X² coefficient.
+struct EqRound {
+  Scalar at_zero, at_one, leading;
+};
+
+class BitPlaneProver {
+ public:
+  BitPlaneProver(const BitPlanes& planes, unsigned variables, std::span<const Scalar> eq_point, ThreadPool& pool);
+
+  // The round that binds the next variable. at_one is filled in only if asked for: the caller knows it from the second
+  // round on.
+  EqRound round(bool with_one);
+  void bind(const Scalar& x);
+  // After the last round: each plane at the point.
+  [[nodiscard]] std::vector<Scalar> values() const;
+
+ private:
+  static constexpr unsigned kByteRounds = 3;
+  using ByteTable = std::array<Scalar, 256>;
+
+  void read_bytes(const BitPlanes& planes);
+  void fill_histogram();
+  [[nodiscard]] EqRound histogram_round() const;
+  [[nodiscard]] EqRound byte_round(bool with_one) const;
+  [[nodiscard]] EqRound table_round(bool with_one) const;
+  // Sums chunk_body(chunk) over all chunks of EqWeights::kChunk pairs, each times its high weight.
+  template <class ChunkBody>
+  EqRound sum_chunks(size_t pairs, const ChunkBody& chunk_body) const;
+
+  unsigned variables_;
+  unsigned bound_ = 0;
+  std::vector<Scalar> eq_point_;
+  std::vector<Scalar> weights_;
+  ThreadPool& pool_;
+
+  std::vector<Scalar> challenges_;           // of the byte rounds
+  std::vector<std::vector<uint8_t>> bytes_;  // by plane, until the tables take over
+  ByteTable histogram_;                      // H
+  std::vector<std::vector<Scalar>> tables_;  // by plane
+};
+
+}  // namespace zkapex

@@ -1,0 +1,100 @@
+// Late shifts: a prover of a false statement waits until it has seen every challenge and then moves one thing it has
+// already sent or committed to, by just as much as the final equation is short of. It works for anything that a
+// challenge does not depend on; so each test here fails if the absorption of its message is dropped.
+#include <gtest/gtest.h>
+
+#include "argument/dishonest.h"
+
+namespace zkapex {
+namespace {
+
+using namespace testing;  // NOLINT: test helpers
+
+class LateShift : public ::testing::Test {
+ protected:
+  // Any scalars at all: every equation is false.
+  DishonestProver false_proof(const Relation& relation) {
+    std::mt19937_64 rng(41);
+    DishonestProver p(relation, 1, pool_);
+    for (size_t k = 0; k < p.shape().rows; ++k) p.add_row(random_scalars(rng, p.shape().row_length));
+    p.add_pads();
+    for (size_t k = 0; k < p.shape().forks.size(); ++k) p.proof.forks[k] = random_scalars(rng, p.shape().forks[k]);
+    p.proof.main = random_scalars(rng, p.shape().main_scalars());
+    p.proof.masked_factors = random_scalars(rng, 2 * p.shape().products);
+    return p;
+  }
+  DishonestProver false_range() { return false_proof(relation(RangeStatement{"late", 8, 2, {2}})); }
+  DishonestProver false_matrix() { return false_proof(relation(MatrixStatement{"late", 16, 4, 4})); }
+
+  // Moves `scalar`, in which the error is affine as long as the challenges stay the same.
+  static void shift(DishonestProver& p, Scalar& scalar) {
+    const Scalar error = p.error();
+    scalar += Scalar::one();
+    const Scalar slope = p.error() - error;
+    scalar -= Scalar::one() + error * slope.inverse();
+  }
+  static void expect_false(DishonestProver& p) {
+    const Verdict verdict = p.hand_in();
+    ASSERT_FALSE(verdict.ok());
+    EXPECT_EQ(verdict.error().reason, Reason::kEquation) << verdict.error().detail;
+  }
+
+  ThreadPool pool_{1};
+};
+
+TEST_F(LateShift, OfASealedScalarOfTheRangeRelation) {
+  DishonestProver start = false_range();
+  for (size_t k = 0; k < start.proof.forks[0].size(); ++k) {
+    DishonestProver p = start;
+    shift(p, p.proof.forks[0][k]);
+    expect_false(p);
+  }
+}
+
+TEST_F(LateShift, OfASealedScalarOfTheMatrixRelation) {
+  DishonestProver start = false_matrix();
+  for (size_t k = 0; k < start.proof.forks[0].size(); ++k) {
+    DishonestProver p = start;
+    shift(p, p.proof.forks[0][k]);
+    expect_false(p);
+  }
+}
+
+TEST_F(LateShift, OfASealedScalarOfTheMainTranscript) {
+  DishonestProver start = false_range();
+  for (size_t k = 0; k < start.proof.main.size(); ++k) {
+    DishonestProver p = start;
+    shift(p, p.proof.main[k]);
+    expect_false(p);
+  }
+}
+
+TEST_F(LateShift, OfAMaskedFactor) {
+  for (const size_t k : {0U, 1U}) {
+    DishonestProver p = false_range();
+    shift(p, p.proof.masked_factors[k]);
+    expect_false(p);
+  }
+}
+
+TEST_F(LateShift, OfAPad) {
+  for (DishonestProver p : {false_range(), false_matrix()}) {
+    const size_t position = p.shape().row_length;
+    p.pads.vector[position] += p.error() * p.claim().vector[position].inverse();
+    p.proof.pads = p.pads.encode(pool_);
+    expect_false(p);
+  }
+}
+
+TEST_F(LateShift, OfARow) {
+  for (DishonestProver p : {false_range(), false_matrix()}) {
+    const OpeningClaim claim = p.claim();
+    const auto& [row, weight] = claim.commitment[0];
+    p.rows[row].vector[3] += p.error() * claim.pad_weight * (weight * claim.vector[3]).inverse();
+    p.proof.rows[row] = p.rows[row].encode(pool_);
+    expect_false(p);
+  }
+}
+
+}  // namespace
+}  // namespace zkapex

@@ -1,0 +1,128 @@
+// What is absorbed and drawn, in order: a change here is a change of the protocol, and of docs/protocol.md.
+#include <gtest/gtest.h>
+
+#include "argument/argument_testing.h"
+
+namespace zkapex {
+namespace {
+
+using namespace testing;  // NOLINT: test helpers
+
+// One line an event: transcript, then + absorb, ? challenge, > fork, then the label.
+std::string text(const Transcript::Manifest& manifest) {
+  std::string out;
+  for (const Transcript::Event& e : manifest) {
+    const char* kind = e.kind == Transcript::Kind::kAbsorb ? "+" : e.kind == Transcript::Kind::kChallenge ? "?" : ">";
+    out += fmt::format("{} {} {}\n", e.transcript, kind, e.label);
+  }
+  return out;
+}
+
+constexpr std::string_view kOpening = R"(main + mask
+main + mask value
+main ? opening
+main + blinding
+main ? value base
+)";
+
+std::string folds(unsigned count) {
+  std::string out(kOpening);
+  for (unsigned k = 0; k < count; ++k) out += "main + left\nmain + right\nmain ? fold\n";
+  return out;
+}
+
+TEST(Manifest, OfTheRangeRelation) {
+  ThreadPool pool(1);
+  std::mt19937_64 rng(141);
+  const RangeStatement s{"manifest", 2, 2, {2, 1}};
+  const Bytes proof = prove_range(s, random_values(s, rng), test_generators(), pool).value().encode();
+  Transcript::Manifest manifest;
+  ASSERT_TRUE(relation(s).verify(proof, pool, &manifest).ok());
+  EXPECT_EQ(text(manifest), R"(main + protocol
+main + parameters
+main + context
+main + bit rows
+main + pads
+segment 0 > segment 0
+segment 0 ? tau_k[0]
+segment 0 ? tau[0]
+segment 0 ? tau[1]
+segment 0 + bits round 0
+segment 0 ? bits round 0
+segment 0 + bits round 1
+segment 0 ? bits round 1
+segment 0 + rest
+segment 0 + planes round 0
+segment 0 ? planes round 0
+segment 0 + b, b^2
+segment 1 > segment 1
+segment 1 ? tau_k[0]
+segment 1 ? tau[0]
+segment 1 + bits round 0
+segment 1 ? bits round 0
+segment 1 + rest
+segment 1 + planes round 0
+segment 1 ? planes round 0
+segment 1 + b, b^2
+main + fork
+main + fork
+main ? beta
+main + position round 0
+main ? position round 0
+main + t(xi)
+main ? beta'
+main ? omega
+main + T0, T1
+main ? e
+main + masked factors
+main ? lambda
+main ? zeta
+)" + folds(s.shape().opening_rounds()));
+}
+
+TEST(Manifest, OfTheMatrixRelation) {
+  ThreadPool pool(1);
+  std::mt19937_64 rng(142);
+  const MatrixStatement s{"manifest", 4, 2, 2};
+  const MatrixInstance instance = random_instance(s, rng);
+  const Bytes proof = prove_matrix(s, instance.witness(), test_generators(), pool).value().encode();
+  Transcript::Manifest manifest;
+  ASSERT_TRUE(relation(s).verify(proof, pool, &manifest).ok());
+  EXPECT_EQ(text(manifest), R"(main + protocol
+main + parameters
+main + context
+main + rows
+main + pads
+blocks 0 > blocks 0
+blocks 0 ? r[0]
+blocks 0 ? r[1]
+blocks 0 + y
+blocks 0 + first round 0
+blocks 0 ? first round 0
+blocks 0 + first round 1
+blocks 0 ? first round 1
+blocks 0 + v, x, vx
+blocks 0 + second round 0
+blocks 0 ? second round 0
+blocks 0 + second round 1
+blocks 0 ? second round 1
+blocks 0 + A
+main + fork
+main ? beta
+main + position round 0
+main ? position round 0
+main + position round 1
+main ? position round 1
+main + t(xi)
+main ? beta'
+main ? omega
+main + T0, T1
+main ? e
+main + masked factors
+main ? lambda
+main ? zeta
+)" + folds(s.shape().opening_rounds()));
+}
+
+}  // namespace
+}  // namespace zkapex

@@ -1,0 +1,55 @@
+// Parsing and verification of arbitrary bytes. The first byte chooses a statement and whether the rest is taken as it
+// is or made as long as a proof has to be, with its magic in front: so that the checks behind the length are reached
+// too. Never a crash; what is accepted encodes back to itself; time and memory are bounded by the statement.
+#include <cstdlib>
+
+#include "argument/matrix_relation.h"
+#include "argument/range_relation.h"
+
+namespace zkapex {
+namespace {
+
+constexpr std::array<uint8_t, 8> kMagic = {'z', 'k', 'a', 'p', 'e', 'x', 'P', 1};
+
+const RangeStatement kRanges[] = {
+    {"fuzz", 1, 1, {1}}, {"fuzz", 2, 2, {2}}, {"fuzz", 4, 3, {1, 2}}, {"fuzz", 0, 3, {1}}, {"fuzz", 4, 3, {}}};
+const MatrixStatement kMatrices[] = {{"fuzz", 4, 2, 2}, {"fuzz", 1, 1, 1}, {"fuzz", 4, 4, 2}};
+
+struct Checked {
+  Verdict verdict;
+  ProofShape shape;
+};
+
+template <class Statement, class Verify>
+Checked check(const Statement& statement, bool fit, Bytes& proof, const Verify& verify) {
+  const bool supported = statement.check().ok();
+  const ProofShape shape = supported ? statement.shape() : ProofShape{};
+  if (fit && supported) {
+    proof.resize(shape.bytes());
+    std::copy(kMagic.begin(), kMagic.end(), proof.begin());
+  }
+  static ThreadPool pool(1);
+  static const Generators generators = Generators::derive(128, pool);
+  return {verify(statement, proof, generators, pool), shape};
+}
+
+void fuzz(ByteView input) {
+  if (input.empty()) return;
+  const size_t choice = input[0] & 7;
+  const bool fit = (input[0] & 8) != 0;
+  Bytes proof(input.begin() + 1, input.end());
+  const Checked checked = choice < std::size(kRanges)
+                              ? check(kRanges[choice], fit, proof, verify_range)
+                              : check(kMatrices[choice - std::size(kRanges)], fit, proof, verify_matrix);
+  if (!checked.verdict.ok()) return;
+  const Result<Proof, Rejection> decoded = Proof::decode(proof, checked.shape);
+  if (!decoded.ok() || decoded->encode() != proof) std::abort();
+}
+
+}  // namespace
+}  // namespace zkapex
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  zkapex::fuzz({data, size});
+  return 0;
+}

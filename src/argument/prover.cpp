@@ -1,0 +1,168 @@
+#include "argument/prover.h"
+
+#include <algorithm>
+
+#include "algebra/msm.h"
+#include "algebra/multilinear.h"
+#include "argument/eq_weights.h"
+#include "argument/sumcheck.h"
+
+namespace zkapex {
+
+Status require_generators(const Generators& generators, const ProofShape& shape) {
+  if (generators.size() >= shape.generators()) return Done{};
+  return error("{} generators are given, this proof needs {}", generators.size(), shape.generators());
+}
+
+ArgumentProver::ArgumentProver(const Generators& generators, ProofShape shape, Nonces nonces, ThreadPool& pool,
+                               Tamper* tamper)
+    : generators_(generators),
+      shape_(std::move(shape)),
+      nonces_(std::move(nonces)),
+      pool_(pool),
+      tamper_(tamper),
+      pads_(nonces_.scalars(shape_.pads())),
+      pad_blinding_(nonces_.scalar()) {
+  proof_.forks.resize(shape_.forks.size());
+  const std::span<const AffinePoint> positions = generators_.positions().subspan(shape_.row_length, pads_.size());
+  proof_.pads = (msm_var({pads_.data(), pads_.size()}, positions, pool_).value() +
+                 multiply(generators_.blinding(), *pad_blinding_))
+                    .encode();
+}
+
+Sender ArgumentProver::fork(size_t index, Transcript& transcript) {
+  size_t first = 0;
+  for (size_t k = 0; k < index; ++k) first += shape_.forks[k];
+  return {transcript, {pads_.data() + first, shape_.forks[index]}, proof_.forks[index], tamper_};
+}
+
+namespace {
+
+// Σ_l t(l) eq(point, l) under sumcheck: eq is never stored, each round knows its factor of it.
+class PairProver {
+ public:
+  PairProver(std::vector<Scalar> table, std::span<const Scalar> point) : table_(std::move(table)), point_(point) {}
+
+  // The round polynomial's coefficients of 1 and X².
+  std::pair<Scalar, Scalar> round() const {
+    const unsigned variables = static_cast<unsigned>(point_.size());
+    const EqWeights eq(point_, variables, bound_ + 1);
+    ScalarAccumulator even, odd;
+    const size_t pairs = table_.size() / 2;
+    for (size_t start = 0; start < pairs; start += EqWeights::kChunk) {
+      ScalarAccumulator e, o;
+      for (size_t i = start; i < std::min(pairs, start + EqWeights::kChunk); ++i) {
+        e.add_product(eq.low()[i - start], table_[2 * i]);
+        o.add_product(eq.low()[i - start], table_[2 * i + 1]);
+      }
+      even.add_product(eq.high(start / EqWeights::kChunk), e.reduce());
+      odd.add_product(eq.high(start / EqWeights::kChunk), o.reduce());
+    }
+    // (zero + (one − zero) X)(even + (odd − even) X), eq's factor times the table's
+    const Scalar t0 = even.reduce(), t1 = odd.reduce(), one = point_[variables - 1 - bound_],
+                 zero = Scalar::one() - one;
+    return {scale_ * zero * t0, scale_ * (one - zero) * (t1 - t0)};
+  }
+  void bind(const Scalar& x) {
+    const Scalar& p = point_[point_.size() - 1 - bound_];
+    scale_ *= Scalar::one() - p + x * (p + p - Scalar::one());
+    fold_low(table_, x);
+    ++bound_;
+  }
+  [[nodiscard]] const Scalar& value() const { return table_[0]; }
+
+ private:
+  std::vector<Scalar> table_;
+  std::span<const Scalar> point_;
+  Scalar scale_ = Scalar::one();
+  unsigned bound_ = 0;
+};
+
+}  // namespace
+
+// A sumcheck over the position in the row of Σ_p β^p Σ_l vector_p(l) eq(point_p, l).
+void ArgumentProver::reduce_pairs(Sender& channel, std::span<const ProverPair> pairs) {
+  const std::vector<Scalar> weight = powers(channel.transcript().challenge("beta"), pairs.size());
+  std::vector<PairProver> provers;
+  Scalar claim;
+  for (size_t p = 0; p < pairs.size(); ++p) {
+    provers.emplace_back(pairs[p].vector, pairs[p].point);
+    claim += weight[p] * pairs[p].value;
+  }
+  std::vector<Scalar> xi;
+  for (unsigned round = 0; round < shape_.position_rounds(); ++round) {
+    std::vector<std::pair<Scalar, Scalar>> parts(pairs.size());
+    pool_.for_each(pairs.size(), [&](size_t p) { parts[p] = provers[p].round(); });
+    std::vector<Scalar> message(2);
+    for (size_t p = 0; p < pairs.size(); ++p) {
+      message[0] += weight[p] * parts[p].first;
+      message[1] += weight[p] * parts[p].second;
+    }
+    const std::string name = fmt::format("position round {}", round);
+    message = channel.send(name, std::move(message));
+    const Scalar x = channel.transcript().challenge(name);
+    claim = bind_round<Scalar>(claim, message, Scalar::one(), x);
+    pool_.for_each(pairs.size(), [&](size_t p) { provers[p].bind(x); });
+    xi.insert(xi.begin(), x);
+  }
+  std::vector<Scalar> values, coefficients;
+  for (size_t p = 0; p < pairs.size(); ++p) {
+    values.push_back(provers[p].value());
+    coefficients.push_back(weight[p] * eq(pairs[p].point, xi));
+  }
+  channel.send("t(xi)", std::move(values), coefficients, claim);
+}
+
+void ArgumentProver::mask_products(Sender& channel, std::span<const ProverProduct> products) {
+  Transcript& transcript = channel.transcript();
+  const Scalar omega = transcript.challenge("omega");
+  const Scalar* mask = pads_.data() + shape_.sealed_scalars();  // a', b' of each product
+  Scalar constant, linear, weight = Scalar::one();
+  for (size_t t = 0; t < products.size(); ++t, weight *= omega) {
+    const Scalar &a_mask = mask[2 * t], &b_mask = mask[2 * t + 1];
+    constant += weight * a_mask * b_mask;
+    linear += weight * (a_mask * products[t].b + b_mask * products[t].a);
+  }
+  channel.send("T0, T1", {constant, linear});
+  const Scalar e = transcript.challenge("e");
+  for (size_t t = 0; t < products.size(); ++t) {
+    proof_.masked_factors.push_back(mask[2 * t] + e * products[t].a);
+    proof_.masked_factors.push_back(mask[2 * t + 1] + e * products[t].b);
+  }
+  transcript.absorb("masked factors", proof_.masked_factors);
+}
+
+Result<Proof> ArgumentProver::finish(Transcript& main, std::span<const Transcript> forks, std::vector<ProverPair> pairs,
+                                     std::span<const ProverProduct> products, std::vector<EncodedPoint> rows,
+                                     const std::function<OpeningClaim(const Proof&)>& replay) {
+  proof_.rows = std::move(rows);
+  for (const Transcript& fork : forks) main.absorb("fork", fork);
+  const size_t first = shape_.sealed_scalars() - shape_.main_scalars();
+  Sender channel(main, {pads_.data() + first, shape_.main_scalars()}, proof_.main, tamper_);
+  reduce_pairs(channel, pairs);
+  const std::vector<Scalar> weight = powers(main.challenge("beta'"), pairs.size());
+  mask_products(channel, products);
+  main.challenge("lambda");  // used by the replay alone
+  const Scalar zeta = main.challenge("zeta");
+
+  // t* + ζ pads, with its blinding
+  SecretVector<Scalar> vector(shape_.generators());
+  Wiped<Scalar> alpha(zeta * *pad_blinding_);
+  for (size_t p = 0; p < pairs.size(); ++p) *alpha += weight[p] * pairs[p].blinding;
+  pool_.for_ranges(shape_.row_length, 1024, [&](size_t begin, size_t end) {
+    for (size_t p = 0; p < pairs.size(); ++p) {
+      for (size_t l = begin; l < end; ++l) vector[l] += weight[p] * pairs[p].vector[l];
+    }
+  });
+  for (size_t q = 0; q < pads_.size(); ++q) vector[shape_.row_length + q] = zeta * pads_[q];
+
+  const OpeningClaim claim = replay(proof_);
+  const std::span<const Scalar> opened(vector.data(), vector.size());
+  if (tamper_ == nullptr && inner_product(opened, claim.vector) != claim.value) {
+    return error("the witness does not satisfy the relation: nothing was proved");
+  }
+  proof_.opening = prove_inner_product(main, generators_, opened, *alpha, claim.vector, nonces_, pool_);
+  return std::move(proof_);
+}
+
+}  // namespace zkapex

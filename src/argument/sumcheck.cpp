@@ -1,0 +1,294 @@
+#include "argument/sumcheck.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+
+#include "argument/bit_planes.h"
+#include "argument/eq_weights.h"
+
+namespace zkapex {
+
+namespace {
+
+constexpr size_t kChunk = EqWeights::kChunk;
+
+// An integer v as the scalar v / R, R = 2^256: its words are v itself, so this costs no multiplication. A table of
+// integers is the table of these, and each product it enters is multiplied by R once, in the term's coefficient.
+Scalar unscaled(int128 v) {
+  const auto magnitude = static_cast<uint128>(v < 0 ? -v : v);
+  const Scalar s =
+      Scalar::from_montgomery_words({static_cast<uint64_t>(magnitude), static_cast<uint64_t>(magnitude >> 64), 0, 0});
+  return v < 0 ? -s : s;
+}
+
+// Sums of one term over the pairs of a round. Without eq: the coefficients of 1, X², X³ of the product. With eq: the
+// values at 0 and 1 and the X² coefficient of the product beside eq's linear factor.
+using TermSums = std::array<Scalar, 3>;
+
+struct PairBuffer {
+  std::array<Scalar, kChunk> low, step;  // t(X) = low + step X
+};
+
+class Prover {
+ public:
+  Prover(Sumcheck sumcheck, ThreadPool& pool) : problem_(std::move(sumcheck)), pool_(pool) {
+    if (problem_.bits) bits_.emplace(*problem_.bits, problem_.variables, problem_.eq_point, pool);
+    const Scalar r = Scalar::power_of_two(256);
+    for (const SumcheckTable& table : problem_.tables) factor_.push_back(table.scalars.empty() ? r : Scalar::one());
+    for (SumcheckTerm& term : problem_.terms) {
+      for (const unsigned f : term.factors) term.coefficient *= factor_[f];
+    }
+  }
+
+  SumcheckProof run(Sender& channel, std::string_view label, Scalar claim) {
+    std::vector<Scalar> point;
+    for (; round_ < problem_.variables; ++round_) {
+      const std::string name = fmt::format("{} round {}", label, round_);
+      const std::vector<Scalar> sent = channel.send(name, round_message());
+      const Scalar x = channel.transcript().challenge(name);
+      claim = bind_round<Scalar>(claim, sent, Scalar::one(), x);
+      bind(x);
+      point.insert(point.begin(), x);
+    }
+    fold_last();
+    SumcheckProof out{std::move(point), claim, {}, {}};
+    for (size_t t = 0; t < problem_.tables.size(); ++t) {
+      const std::vector<Scalar>& table = problem_.tables[t].scalars;
+      out.tables.push_back(table.empty() ? Scalar::zero() : table[0] * factor_[t]);
+    }
+    if (bits_) out.planes = bits_->values();
+    return out;
+  }
+
+ private:
+  // eq's factor of the variable at hand is zero_ (1 − X) + one_ X.
+  void eq_factor() {
+    const unsigned from_top = problem_.variables - 1 - round_;
+    const bool covered = from_top < problem_.eq_point.size();
+    eq_one_ = covered ? problem_.eq_point[from_top] : Scalar::one();
+    eq_zero_ = covered ? Scalar::one() - problem_.eq_point[from_top] : Scalar::one();
+  }
+
+  std::vector<Scalar> round_message() {
+    eq_factor();
+    const bool first = round_ == 0;
+    const std::vector<TermSums> sums = sum_terms(first);
+    eq_ = bits_ ? bits_->round(first) : EqRound{};
+    Scalar c0, c2, c3;
+    for (size_t t = 0; t < sums.size(); ++t) {
+      const SumcheckTerm& term = problem_.terms[t];
+      if (term.eq) {
+        eq_.at_zero += term.coefficient * sums[t][0];
+        eq_.at_one += term.coefficient * sums[t][1];
+        eq_.leading += term.coefficient * sums[t][2];
+      } else {
+        c0 += term.coefficient * sums[t][0];
+        c2 += term.coefficient * sums[t][1];
+        c3 += term.coefficient * sums[t][2];
+      }
+    }
+    if (has_eq()) {
+      // eq_sum_ = eq_zero t(0) + eq_one t(1) is known from the round before.
+      if (!first) eq_.at_one = (eq_sum_ - eq_zero_ * eq_.at_zero) * eq_one_.inverse();
+      const Scalar middle = eq_.at_one - eq_.at_zero - eq_.leading, slope = eq_one_ - eq_zero_;
+      c0 += scale_ * eq_zero_ * eq_.at_zero;
+      c2 += scale_ * (eq_zero_ * eq_.leading + slope * middle);
+      c3 += scale_ * slope * eq_.leading;
+    }
+    std::vector<Scalar> message{c0, c2, c3};
+    message.resize(problem_.degree);
+    return message;
+  }
+
+  [[nodiscard]] bool has_eq() const {
+    return bits_.has_value() ||
+           std::any_of(problem_.terms.begin(), problem_.terms.end(), [](const auto& t) { return t.eq; });
+  }
+
+  void bind(const Scalar& x) {
+    pending_ = x;
+    if (bits_) bits_->bind(x);
+    if (!has_eq()) return;
+    scale_ *= eq_zero_ + x * (eq_one_ - eq_zero_);
+    eq_sum_ = eq_.at_zero + x * (eq_.at_one - eq_.at_zero - eq_.leading) + x.square() * eq_.leading;
+  }
+
+  // Folding is fused with the next round's sums: each pass reads a table once and writes it once, at half its length.
+  std::vector<TermSums> sum_terms(bool with_one) {
+    size_t longest = 0;
+    std::vector<std::vector<Scalar>> next(problem_.tables.size());
+    for (size_t t = 0; t < next.size(); ++t) {
+      size_t length = problem_.tables[t].length();
+      if (round_ > 0) next[t].resize(length = (length + 1) / 2);
+      longest = std::max(longest, length);
+    }
+    const size_t pairs = (longest + 1) / 2;
+    const EqWeights eq(problem_.eq_point, problem_.variables, round_ + 1);
+    std::vector<TermSums> total(problem_.terms.size());
+    std::mutex merging;
+    pool_.for_ranges((pairs + kChunk - 1) / kChunk, 1, [&](size_t first, size_t last) {
+      std::vector<TermSums> local(problem_.terms.size());
+      std::vector<PairBuffer> buffers(problem_.tables.size());
+      for (size_t chunk = first; chunk < last; ++chunk) {
+        const size_t start = chunk * kChunk, size = std::min(kChunk, pairs - start);
+        for (size_t t = 0; t < buffers.size(); ++t) load(problem_.tables[t], next[t], start, size, buffers[t]);
+        for (size_t t = 0; t < local.size(); ++t)
+          add_term(problem_.terms[t], buffers, size, eq, chunk, with_one, local[t]);
+      }
+      const std::lock_guard lock(merging);
+      for (size_t t = 0; t < local.size(); ++t) {
+        for (size_t e = 0; e < 3; ++e) total[t][e] += local[t][e];
+      }
+    });
+    if (round_ > 0) replace_tables(std::move(next));
+    return total;
+  }
+
+  void replace_tables(std::vector<std::vector<Scalar>> next) {
+    for (size_t t = 0; t < next.size(); ++t) problem_.tables[t] = {std::move(next[t]), {}, {}};
+  }
+
+  void fold_last() {
+    if (round_ == 0) {  // no variables: each table is its one value
+      for (SumcheckTable& table : problem_.tables) {
+        if (!table.small.empty()) table.scalars = {unscaled(table.small[0])};
+        if (!table.wide.empty()) table.scalars = {unscaled(table.wide[0])};
+      }
+      return;
+    }
+    std::vector<std::vector<Scalar>> next(problem_.tables.size());
+    PairBuffer buffer;
+    for (size_t t = 0; t < next.size(); ++t) {
+      next[t].resize((problem_.tables[t].length() + 1) / 2);
+      load(problem_.tables[t], next[t], 0, 1, buffer);
+    }
+    replace_tables(std::move(next));
+  }
+
+  // The pairs start .. start + size − 1 of the table as it stands in this round. From the second round on, the table in
+  // memory is that of the round before: it is folded by the pending challenge and stored in `next` on the way.
+  void load(const SumcheckTable& table, std::vector<Scalar>& next, size_t start, size_t size, PairBuffer& out) const {
+    if (!table.small.empty())
+      return load_from([&](size_t i) { return unscaled(table.small[i]); }, table.small.size(), next, start, size, out);
+    if (!table.wide.empty())
+      return load_from([&](size_t i) { return unscaled(table.wide[i]); }, table.wide.size(), next, start, size, out);
+    load_from([&](size_t i) { return table.scalars[i]; }, table.scalars.size(), next, start, size, out);
+  }
+
+  template <class Read>
+  void load_from(const Read& read, size_t length, std::vector<Scalar>& next, size_t start, size_t size,
+                 PairBuffer& out) const {
+    const auto entry = [&](size_t i) { return i < length ? read(i) : Scalar::zero(); };
+    const auto folded = [&](size_t i) {
+      if (2 * i >= length) return Scalar::zero();
+      const Scalar a = read(2 * i);
+      return next[i] = a + pending_ * (entry(2 * i + 1) - a);
+    };
+    for (size_t i = 0; i < size; ++i) {
+      const size_t at = 2 * (start + i);
+      out.low[i] = round_ == 0 ? entry(at) : folded(at);
+      out.step[i] = (round_ == 0 ? entry(at + 1) : folded(at + 1)) - out.low[i];
+    }
+  }
+
+  static void add_term(const SumcheckTerm& term, const std::vector<PairBuffer>& buffers, size_t size,
+                       const EqWeights& eq, size_t chunk, bool with_one, TermSums& sums) {
+    std::array<ScalarAccumulator, 3> part{};
+    const PairBuffer& a = buffers[term.factors[0]];
+    if (term.eq) {
+      term.factors.size() == 1 ? eq_one_factor(a, size, eq.low(), with_one, part)
+                               : eq_two_factors(a, buffers[term.factors[1]], size, eq.low(), with_one, part);
+    } else if (term.factors.size() == 1) {
+      for (size_t i = 0; i < size; ++i) part[0].add(a.low[i]);
+    } else if (term.factors.size() == 2) {
+      two_factors(a, buffers[term.factors[1]], size, part);
+    } else if (term.factors[1] == term.factors[2]) {
+      factor_and_square(a, buffers[term.factors[1]], size, part);
+    } else {
+      three_factors(a, buffers[term.factors[1]], buffers[term.factors[2]], size, part);
+    }
+    for (size_t e = 0; e < 3; ++e) sums[e] += term.eq ? eq.high(chunk) * part[e].reduce() : part[e].reduce();
+  }
+
+  static void eq_one_factor(const PairBuffer& a, size_t size, std::span<const Scalar> weight, bool with_one,
+                            std::array<ScalarAccumulator, 3>& part) {
+    for (size_t i = 0; i < size; ++i) {
+      part[0].add_product(weight[i], a.low[i]);
+      if (with_one) part[1].add_product(weight[i], a.low[i] + a.step[i]);
+    }
+  }
+
+  static void eq_two_factors(const PairBuffer& a, const PairBuffer& b, size_t size, std::span<const Scalar> weight,
+                             bool with_one, std::array<ScalarAccumulator, 3>& part) {
+    for (size_t i = 0; i < size; ++i) {
+      part[0].add_product(weight[i], a.low[i] * b.low[i]);
+      if (with_one) part[1].add_product(weight[i], (a.low[i] + a.step[i]) * (b.low[i] + b.step[i]));
+      part[2].add_product(weight[i], a.step[i] * b.step[i]);
+    }
+  }
+
+  static void two_factors(const PairBuffer& a, const PairBuffer& b, size_t size,
+                          std::array<ScalarAccumulator, 3>& part) {
+    for (size_t i = 0; i < size; ++i) {
+      part[0].add_product(a.low[i], b.low[i]);
+      part[1].add_product(a.step[i], b.step[i]);
+    }
+  }
+
+  // a b²
+  static void factor_and_square(const PairBuffer& a, const PairBuffer& b, size_t size,
+                                std::array<ScalarAccumulator, 3>& part) {
+    for (size_t i = 0; i < size; ++i) {
+      const Scalar square = b.step[i] * b.step[i], cross = b.low[i] * b.step[i];
+      part[0].add_product(a.low[i], b.low[i] * b.low[i]);
+      part[1].add_product(a.low[i], square);
+      part[1].add_product(a.step[i], cross + cross);
+      part[2].add_product(a.step[i], square);
+    }
+  }
+
+  static void three_factors(const PairBuffer& a, const PairBuffer& b, const PairBuffer& c, size_t size,
+                            std::array<ScalarAccumulator, 3>& part) {
+    for (size_t i = 0; i < size; ++i) {
+      const Scalar top = b.step[i] * c.step[i];
+      part[0].add_product(a.low[i], b.low[i] * c.low[i]);
+      part[1].add_product(a.low[i], top);
+      part[1].add_product(a.step[i], b.low[i] * c.step[i] + b.step[i] * c.low[i]);
+      part[2].add_product(a.step[i], top);
+    }
+  }
+
+  Sumcheck problem_;
+  ThreadPool& pool_;
+  std::optional<BitPlaneProver> bits_;
+  std::vector<Scalar> factor_;  // what a table's stored values are multiplied by: R for integers
+  unsigned round_ = 0;
+  Scalar pending_;  // the challenge by which the tables are still to be folded
+  Scalar eq_zero_, eq_one_;
+  Scalar scale_ = Scalar::one();  // eq at the variables bound so far
+  EqRound eq_;
+  Scalar eq_sum_;
+};
+
+}  // namespace
+
+SumcheckProof prove_sumcheck(Sender& channel, std::string_view label, Sumcheck sumcheck, const Scalar& claim,
+                             ThreadPool& pool) {
+  return Prover(std::move(sumcheck), pool).run(channel, label, claim);
+}
+
+SumcheckClaim verify_sumcheck(Receiver& channel, std::string_view label, unsigned variables, unsigned degree,
+                              Expression claim) {
+  std::vector<Scalar> point;
+  for (unsigned round = 0; round < variables; ++round) {
+    const std::string name = fmt::format("{} round {}", label, round);
+    const std::vector<Expression> sent = channel.receive(name, degree);
+    const Scalar x = channel.transcript().challenge(name);
+    claim = bind_round<Expression>(claim, sent, Scalar::one(), x);
+    point.insert(point.begin(), x);
+  }
+  return {std::move(point), std::move(claim)};
+}
+
+}  // namespace zkapex
