@@ -18,6 +18,16 @@ class BitMatrix {
   BitMatrix(std::span<const uint64_t> words, size_t row_length, unsigned planes, std::span<const size_t> segments,
             ThreadPool& pool);
 
+  // All bits zero, to be filled segment by segment.
+  BitMatrix(size_t row_length, unsigned planes, std::span<const size_t> segments);
+  // Rows from `first_row` of the segment on; `words` is whole rows.
+  void fill(size_t segment, size_t first_row, std::span<const uint64_t> words, ThreadPool& pool);
+  // The integers of a segment again; bits from `planes` on are zero.
+  [[nodiscard]] std::vector<uint64_t> integers(size_t segment, ThreadPool& pool) const;
+
+  // The planes of a segment as a sumcheck reads them: all its rows one after another, eight entries to a byte.
+  [[nodiscard]] std::vector<std::vector<uint8_t>> planes(size_t segment) const;
+
   [[nodiscard]] size_t rows() const { return bits_.size() / words_per_row_; }  // bit rows of all segments
   [[nodiscard]] size_t words_per_row() const { return words_per_row_; }
   // The bit rows of a segment: row k · (its rows) + t is plane k of row t.
@@ -27,6 +37,7 @@ class BitMatrix {
 
  private:
   size_t row_length_, words_per_row_;
+  unsigned planes_;
   std::vector<size_t> first_row_;  // of each segment, and the end
   std::vector<uint64_t> bits_;
 };

@@ -12,23 +12,6 @@ namespace {
 
 constexpr size_t kChunk = EqWeights::kChunk;
 
-// Bit k of in[j] becomes bit j of out[k], for eight words.
-void transpose_words(const uint64_t (&in)[8], unsigned planes, uint8_t* out, size_t stride) {
-  for (unsigned byte = 0; 8 * byte < planes; ++byte) {
-    uint64_t x = 0;
-    for (unsigned j = 0; j < 8; ++j) x |= (in[j] >> (8 * byte) & 0xff) << (8 * j);
-    // 8×8 bit transposition by exchanging 1×1, 2×2 and 4×4 blocks.
-    uint64_t t = (x ^ (x >> 7)) & 0x00aa00aa00aa00aaULL;
-    x ^= t ^ (t << 7);
-    t = (x ^ (x >> 14)) & 0x0000cccc0000ccccULL;
-    x ^= t ^ (t << 14);
-    t = (x ^ (x >> 28)) & 0x00000000f0f0f0f0ULL;
-    x ^= t ^ (t << 28);
-    for (unsigned k = 0; k < 8 && 8 * byte + k < planes; ++k)
-      out[(8 * byte + k) * stride] = static_cast<uint8_t>(x >> (8 * k));
-  }
-}
-
 // The values of a byte's bits at the challenges bound so far: 8 >> bound values.
 std::array<Scalar, 8> bind_byte(unsigned byte, std::span<const Scalar> challenges) {
   std::array<Scalar, 8> v;
@@ -43,6 +26,16 @@ std::array<Scalar, 8> bind_byte(unsigned byte, std::span<const Scalar> challenge
 
 Scalar defect(const Scalar& b) { return b * (b - Scalar::one()); }  // b² − b
 
+template <class T>
+size_t longest(const std::vector<std::vector<T>>& planes) {
+  size_t out = 0;
+  for (const auto& plane : planes) out = std::max(out, plane.size());
+  return out;
+}
+
+// How much of a chunk that begins at `start` a list of `count` entries fills.
+size_t part_of(size_t count, size_t start) { return std::min(kChunk, count - std::min(count, start)); }
+
 EqRound& operator+=(EqRound& a, const EqRound& b) {
   a.at_zero += b.at_zero;
   a.at_one += b.at_one;
@@ -52,55 +45,35 @@ EqRound& operator+=(EqRound& a, const EqRound& b) {
 
 }  // namespace
 
-BitPlaneProver::BitPlaneProver(const BitPlanes& planes, unsigned variables, std::span<const Scalar> eq_point,
-                               ThreadPool& pool)
-    : variables_(variables), eq_point_(eq_point.begin(), eq_point.end()), weights_(planes.weights), pool_(pool) {
-  if (variables_ > kByteRounds) {
-    read_bytes(planes);
-    fill_histogram();
+BitPlaneProver::BitPlaneProver(BitPlanes planes, unsigned variables, std::span<const Scalar> eq_point, ThreadPool& pool)
+    : variables_(variables),
+      eq_point_(eq_point.begin(), eq_point.end()),
+      weights_(std::move(planes.weights)),
+      pool_(pool),
+      bytes_(std::move(planes.planes)) {
+  if (variables_ <= kHistogramRounds) {
+    make_tables();
     return;
   }
-  tables_.resize(weights_.size());
-  for (size_t k = 0; k < weights_.size(); ++k) {
-    for (const uint64_t word : planes.words) tables_[k].push_back(Scalar::from_u64(word >> k & 1));
-  }
-}
-
-void BitPlaneProver::read_bytes(const BitPlanes& planes) {
-  const size_t count = (planes.words.size() + 7) / 8;
-  // One allocation per plane, filled in blocks so that the writes of all planes stay in cache.
-  bytes_.assign(weights_.size(), std::vector<uint8_t>(count));
-  constexpr size_t kBlock = 512;
-  pool_.for_ranges((count + kBlock - 1) / kBlock, 1, [&](size_t first, size_t last) {
-    std::vector<uint8_t> block(weights_.size() * kBlock);
-    for (size_t start = first * kBlock; start < std::min(count, last * kBlock); start += kBlock) {
-      const size_t size = std::min(kBlock, count - start);
-      for (size_t i = 0; i < size; ++i) {
-        uint64_t words[8] = {};
-        const size_t from = 8 * (start + i), to = std::min(planes.words.size(), from + 8);
-        std::copy(planes.words.begin() + static_cast<ptrdiff_t>(from),
-                  planes.words.begin() + static_cast<ptrdiff_t>(to), words);
-        transpose_words(words, static_cast<unsigned>(weights_.size()), block.data() + i, kBlock);
-      }
-      for (size_t k = 0; k < weights_.size(); ++k) {
-        std::copy_n(block.data() + k * kBlock, size, bytes_[k].begin() + static_cast<ptrdiff_t>(start));
-      }
-    }
-  });
+  // Whole pairs in every round on bytes, so that no look-up passes the end.
+  constexpr size_t kUnit = size_t{2} << (kByteRounds - kHistogramRounds - 1);
+  for (std::vector<uint8_t>& plane : bytes_) plane.resize((plane.size() + kUnit - 1) / kUnit * kUnit);
+  fill_histogram();
 }
 
 void BitPlaneProver::fill_histogram() {
-  const EqWeights eq(eq_point_, variables_, kByteRounds);
-  const size_t count = bytes_.empty() ? 0 : bytes_[0].size();
+  const EqWeights eq(eq_point_, variables_, kHistogramRounds);
+  const size_t count = longest(bytes_);
   std::vector<std::array<ScalarSum, 256>> sums(weights_.size());
   std::mutex merging;
   pool_.for_ranges((count + kChunk - 1) / kChunk, 1, [&](size_t first, size_t last) {
     std::vector<std::array<ScalarSum, 256>> local(weights_.size());
     std::array<Scalar, kChunk> weight;
     for (size_t chunk = first; chunk < last; ++chunk) {
-      const size_t start = chunk * kChunk, size = std::min(kChunk, count - start);
-      for (size_t i = 0; i < size; ++i) weight[i] = eq.high(chunk) * eq.low()[i];
+      const size_t start = chunk * kChunk;
+      for (size_t i = 0; i < eq.low().size(); ++i) weight[i] = eq.high(chunk) * eq.low()[i];
       for (size_t k = 0; k < weights_.size(); ++k) {
+        const size_t size = part_of(bytes_[k].size(), start);
         const uint8_t* byte = bytes_[k].data() + start;
         ScalarSum* sum = local[k].data();
         for (size_t i = 0; i < size; ++i) sum[byte[i]].add(weight[i]);
@@ -122,7 +95,7 @@ EqRound BitPlaneProver::histogram_round() const {
   const size_t pairs = size_t{4} >> bound_;
   std::vector<Scalar> inside(pairs, Scalar::one());
   for (size_t j = 0; j < pairs; ++j) {
-    for (unsigned v = bound_ + 1; v < kByteRounds; ++v) {
+    for (unsigned v = bound_ + 1; v < kHistogramRounds; ++v) {
       const unsigned from_top = variables_ - 1 - v;
       if (from_top >= eq_point_.size()) continue;
       const Scalar& p = eq_point_[from_top];
@@ -153,7 +126,7 @@ EqRound BitPlaneProver::sum_chunks(size_t pairs, const ChunkBody& chunk_body) co
   pool_.for_ranges((pairs + kChunk - 1) / kChunk, 1, [&](size_t first, size_t last) {
     EqRound local;
     for (size_t chunk = first; chunk < last; ++chunk) {
-      EqRound part = chunk_body(chunk * kChunk, std::min(kChunk, pairs - chunk * kChunk), eq.low());
+      EqRound part = chunk_body(chunk * kChunk, eq.low());
       part.at_zero *= eq.high(chunk);
       part.at_one *= eq.high(chunk);
       part.leading *= eq.high(chunk);
@@ -171,9 +144,9 @@ namespace {
 struct ChunkSums {
   std::array<ScalarAccumulator, kChunk> at_zero{}, at_one{}, leading{};
 
-  [[nodiscard]] EqRound weigh(size_t size, std::span<const Scalar> low, bool with_one) const {
+  [[nodiscard]] EqRound weigh(std::span<const Scalar> low, bool with_one) const {
     ScalarAccumulator zero, one, top;
-    for (size_t i = 0; i < size; ++i) {
+    for (size_t i = 0; i < low.size(); ++i) {
       zero.add_product(low[i], at_zero[i].reduce());
       if (with_one) one.add_product(low[i], at_one[i].reduce());
       top.add_product(low[i], leading[i].reduce());
@@ -184,83 +157,100 @@ struct ChunkSums {
 
 }  // namespace
 
+std::vector<BitPlaneProver::ByteTable> BitPlaneProver::look_ups() const {
+  const auto inside = std::span(challenges_).first(kHistogramRounds);
+  const std::vector<Scalar> later(challenges_.rbegin(), challenges_.rend() - kHistogramRounds);
+  const std::vector<Scalar> weight = eq_table(later);  // of byte m among those that make up an entry
+  std::vector<ByteTable> out(weight.size());
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const Scalar value = bind_byte(byte, inside)[0];
+    for (size_t m = 0; m < weight.size(); ++m) out[m][byte] = weight[m] * value;
+  }
+  return out;
+}
+
+namespace {
+
+template <class Tables>
+Scalar look_up(const Tables& tables, const uint8_t* bytes) {
+  Scalar out = tables[0][bytes[0]];
+  for (size_t m = 1; m < tables.size(); ++m) out += tables[m][bytes[m]];
+  return out;
+}
+
+// Adds weight (b² − b) of one plane to a pair's sums.
+void add_plane(ChunkSums& sums, size_t i, const Scalar& weight, const Scalar& lo, const Scalar& hi, bool with_one) {
+  const Scalar step = hi - lo;
+  sums.at_zero[i].add_product(weight * lo, lo - Scalar::one());
+  if (with_one) sums.at_one[i].add_product(weight * hi, hi - Scalar::one());
+  sums.leading[i].add_product(weight * step, step);
+}
+
+}  // namespace
+
 EqRound BitPlaneProver::byte_round(bool with_one) const {
-  ByteTable value;
-  for (unsigned byte = 0; byte < 256; ++byte) value[byte] = bind_byte(byte, challenges_)[0];
-  std::vector<ByteTable> weighted(weights_.size()), defects(weights_.size());
-  pool_.for_each(weights_.size(), [&](size_t k) {
-    for (unsigned byte = 0; byte < 256; ++byte) {
-      weighted[k][byte] = weights_[k] * value[byte];
-      defects[k][byte] = weights_[k] * defect(value[byte]);
-    }
-  });
-  const size_t count = bytes_[0].size();
-  return sum_chunks((count + 1) / 2, [&](size_t start, size_t size, std::span<const Scalar> low) {
+  const std::vector<ByteTable> tables = look_ups();
+  const size_t span = tables.size();  // bytes an entry
+  return sum_chunks(longest(bytes_) / (2 * span), [&](size_t start, std::span<const Scalar> low) {
     ChunkSums sums;
     for (size_t k = 0; k < weights_.size(); ++k) {
-      const std::vector<uint8_t>& bytes = bytes_[k];
-      for (size_t i = 0; i < size; ++i) {
-        const size_t at = 2 * (start + i);
-        const uint8_t lo = bytes[at], hi = at + 1 < count ? bytes[at + 1] : 0;
-        sums.at_zero[i].add(defects[k][lo]);
-        if (with_one) sums.at_one[i].add(defects[k][hi]);
-        sums.leading[i].add_product(weighted[k][hi] - weighted[k][lo], value[hi] - value[lo]);
+      const uint8_t* bytes = bytes_[k].data() + 2 * span * start;
+      const size_t size = part_of(bytes_[k].size() / (2 * span), start);
+      for (size_t i = 0; i < size; ++i, bytes += 2 * span) {
+        add_plane(sums, i, weights_[k], look_up(tables, bytes), look_up(tables, bytes + span), with_one);
       }
     }
-    return sums.weigh(size, low, with_one);
+    return sums.weigh(low, with_one);
   });
 }
 
 EqRound BitPlaneProver::table_round(bool with_one) const {
-  const size_t length = tables_.empty() ? 0 : tables_[0].size();
-  return sum_chunks((length + 1) / 2, [&](size_t start, size_t size, std::span<const Scalar> low) {
+  return sum_chunks((longest(tables_) + 1) / 2, [&](size_t start, std::span<const Scalar> low) {
     ChunkSums sums;
     for (size_t k = 0; k < weights_.size(); ++k) {
       const std::vector<Scalar>& table = tables_[k];
-      const Scalar& weight = weights_[k];
+      const size_t size = part_of((table.size() + 1) / 2, start);
       for (size_t i = 0; i < size; ++i) {
         const size_t at = 2 * (start + i);
-        const Scalar& lo = table[at];
-        const Scalar hi = at + 1 < length ? table[at + 1] : Scalar::zero();
-        const Scalar step = hi - lo;
-        sums.at_zero[i].add_product(weight * lo, lo - Scalar::one());
-        if (with_one) sums.at_one[i].add_product(weight * hi, hi - Scalar::one());
-        sums.leading[i].add_product(weight * step, step);
+        add_plane(sums, i, weights_[k], table[at], at + 1 < table.size() ? table[at + 1] : Scalar::zero(), with_one);
       }
     }
-    return sums.weigh(size, low, with_one);
+    return sums.weigh(low, with_one);
   });
 }
 
+void BitPlaneProver::make_tables() {
+  tables_.resize(weights_.size());
+  if (bound_ == 0) {  // too few variables for bytes: each bit is an entry
+    for (size_t k = 0; k < weights_.size(); ++k) {
+      for (unsigned i = 0; i < 1U << variables_ && !bytes_[k].empty(); ++i) {
+        tables_[k].push_back(Scalar::from_u64(bytes_[k][0] >> i & 1));
+      }
+    }
+  } else {
+    const std::vector<ByteTable> look = look_ups();
+    pool_.for_each(weights_.size(), [&](size_t k) {
+      const std::vector<uint8_t> bytes = std::move(bytes_[k]);
+      tables_[k].resize(bytes.size() / look.size());
+      for (size_t i = 0; i < tables_[k].size(); ++i) tables_[k][i] = look_up(look, bytes.data() + i * look.size());
+    });
+  }
+  bytes_.clear();
+}
+
 EqRound BitPlaneProver::round(bool with_one) {
-  if (!tables_.empty()) return table_round(with_one);
-  return bound_ < kByteRounds ? histogram_round() : byte_round(with_one);
+  if (bytes_.empty()) return table_round(with_one);
+  return bound_ < kHistogramRounds ? histogram_round() : byte_round(with_one);
 }
 
 void BitPlaneProver::bind(const Scalar& x) {
-  if (!tables_.empty()) {
-    pool_.for_each(tables_.size(), [&](size_t k) { fold_low(tables_[k], x); });
-  } else if (bound_ < kByteRounds) {
-    challenges_.push_back(x);
-  } else {
-    ByteTable even, odd;  // the value of a pair of bytes is even[lo] + odd[hi]
-    for (unsigned byte = 0; byte < 256; ++byte) {
-      const Scalar value = bind_byte(byte, challenges_)[0];
-      odd[byte] = x * value;
-      even[byte] = value - odd[byte];
-    }
-    tables_.resize(weights_.size());
-    pool_.for_each(weights_.size(), [&](size_t k) {
-      const std::vector<uint8_t> bytes = std::move(bytes_[k]);
-      tables_[k].resize((bytes.size() + 1) / 2);
-      for (size_t i = 0; i < tables_[k].size(); ++i) {
-        tables_[k][i] = even[bytes[2 * i]];
-        if (2 * i + 1 < bytes.size()) tables_[k][i] += odd[bytes[2 * i + 1]];
-      }
-    });
-    bytes_.clear();
-  }
   ++bound_;
+  if (bytes_.empty()) {
+    pool_.for_each(tables_.size(), [&](size_t k) { fold_low(tables_[k], x); });
+    return;
+  }
+  challenges_.push_back(x);
+  if (bound_ == std::min(kByteRounds, variables_)) make_tables();
 }
 
 std::vector<Scalar> BitPlaneProver::values() const {

@@ -3,8 +3,8 @@
 //   rounds 0..2   Eight consecutive bits of a plane are a byte v. With H[v] = Σ_k weight_k Σ_{i: byte_k(i) = v} eq(..,
 //   i),
 //                 256 sums filled by additions alone, every round polynomial is Σ_v H[v] G(v) for a small function G.
-//   round 3       A byte's value at the first three challenges is one of 256 scalars f[v].
-//   later rounds  Tables of scalars, a sixteenth of the length of the planes.
+//   rounds 3..5   A byte's value at the first three challenges is one of 256 scalars; later ones weigh 2, 4 such bytes.
+//   later rounds  Tables of scalars, a 64th of the length of the planes.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct EqRound {
 
 class BitPlaneProver {
  public:
-  BitPlaneProver(const BitPlanes& planes, unsigned variables, std::span<const Scalar> eq_point, ThreadPool& pool);
+  BitPlaneProver(BitPlanes planes, unsigned variables, std::span<const Scalar> eq_point, ThreadPool& pool);
 
   // The round that binds the next variable. at_one is filled in only if asked for: the caller knows it from the second
   // round on.
@@ -34,14 +34,17 @@ class BitPlaneProver {
   [[nodiscard]] std::vector<Scalar> values() const;
 
  private:
-  static constexpr unsigned kByteRounds = 3;
+  static constexpr unsigned kHistogramRounds = 3;  // bits of a byte
+  static constexpr unsigned kByteRounds = 6;       // after which tables of scalars take over
   using ByteTable = std::array<Scalar, 256>;
 
-  void read_bytes(const BitPlanes& planes);
   void fill_histogram();
   [[nodiscard]] EqRound histogram_round() const;
+  // From the third variable on: an entry is the sum of one look-up in each of these, for consecutive bytes.
+  [[nodiscard]] std::vector<ByteTable> look_ups() const;
   [[nodiscard]] EqRound byte_round(bool with_one) const;
   [[nodiscard]] EqRound table_round(bool with_one) const;
+  void make_tables();
   // Sums chunk_body(chunk) over all chunks of EqWeights::kChunk pairs, each times its high weight.
   template <class ChunkBody>
   EqRound sum_chunks(size_t pairs, const ChunkBody& chunk_body) const;
@@ -52,7 +55,7 @@ class BitPlaneProver {
   std::vector<Scalar> weights_;
   ThreadPool& pool_;
 
-  std::vector<Scalar> challenges_;           // of the byte rounds
+  std::vector<Scalar> challenges_;           // of the rounds on bytes
   std::vector<std::vector<uint8_t>> bytes_;  // by plane, until the tables take over
   ByteTable histogram_;                      // H
   std::vector<std::vector<Scalar>> tables_;  // by plane

@@ -143,7 +143,7 @@ Result<Proof> prove_matrix(const MatrixStatement& s, const MatrixWitness& witnes
   const Scalar y_r = channel.send("y", {evaluate(y_scalars, r)})[0];
   Sumcheck first{.variables = size.vector(),
                  .degree = 2,
-                 .tables = {{left_product(s, r, witness.matrix, pool)}, {{}, witness.x, {}}},
+                 .tables = {{left_product(s, r, witness.matrix, pool)}, {witness.x}},
                  .terms = {{Scalar::one(), {0, 1}}},
                  .eq_point = {},
                  .bits = {}};

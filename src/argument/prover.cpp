@@ -6,6 +6,7 @@
 #include "algebra/multilinear.h"
 #include "argument/eq_weights.h"
 #include "argument/sumcheck.h"
+#include "base/first_error.h"
 
 namespace zkapex {
 
@@ -15,14 +16,15 @@ Status require_generators(const Generators& generators, const ProofShape& shape)
 }
 
 ArgumentProver::ArgumentProver(const Generators& generators, ProofShape shape, Nonces nonces, ThreadPool& pool,
-                               Tamper* tamper)
+                               Tamper* tamper, Scratch scratch)
     : generators_(generators),
       shape_(std::move(shape)),
       nonces_(std::move(nonces)),
       pool_(pool),
       tamper_(tamper),
       pads_(nonces_.scalars(shape_.pads())),
-      pad_blinding_(nonces_.scalar()) {
+      pad_blinding_(nonces_.scalar()),
+      scratch_(std::move(scratch)) {
   proof_.forks.resize(shape_.forks.size());
   const std::span<const AffinePoint> positions = generators_.positions().subspan(shape_.row_length, pads_.size());
   proof_.pads = (msm_var({pads_.data(), pads_.size()}, positions, pool_).value() +
@@ -38,22 +40,59 @@ Sender ArgumentProver::fork(size_t index, Transcript& transcript) {
 
 namespace {
 
-// Σ_l t(l) eq(point, l) under sumcheck: eq is never stored, each round knows its factor of it.
+// Σ_l t(l) eq(point, l) under sumcheck: eq is never stored, each round knows its factor of it. The first rounds load
+// the table and fold it anew; then it is short enough to stay.
 class PairProver {
  public:
-  PairProver(std::vector<Scalar> table, std::span<const Scalar> point) : table_(std::move(table)), point_(point) {}
+  PairProver(const KeptVector& vector, std::span<const Scalar> point) : vector_(vector), point_(point) {}
 
-  // The round polynomial's coefficients of 1 and X².
-  std::pair<Scalar, Scalar> round() const {
-    const unsigned variables = static_cast<unsigned>(point_.size());
+  struct Round {
+    Scalar constant, square;  // the round polynomial's coefficients of 1 and X²
+  };
+  Result<Round> round() const {
+    if (bound_ >= kLoadedRounds) return round_of(table_);
+    ZKAPEX_TRY(const std::vector<Scalar> table, folded());
+    return round_of(table);
+  }
+
+  Status bind(const Scalar& x) {
+    const Scalar& p = point_[point_.size() - 1 - bound_];
+    scale_ *= Scalar::one() - p + x * (p + p - Scalar::one());
+    challenges_.push_back(x);
+    ++bound_;
+    if (bound_ > kLoadedRounds) {
+      fold_low(table_, x);
+    } else if (bound_ == kLoadedRounds || bound_ == point_.size()) {
+      ZKAPEX_TRY(table_, folded());
+    }
+    return Done{};
+  }
+  // After the last round.
+  [[nodiscard]] Result<Scalar> value() const {
+    if (!point_.empty()) return table_[0];
+    ZKAPEX_TRY(const std::vector<Scalar> table, folded());
+    return table[0];
+  }
+
+ private:
+  static constexpr unsigned kLoadedRounds = 3;
+
+  [[nodiscard]] Result<std::vector<Scalar>> folded() const {
+    ZKAPEX_TRY(std::vector<Scalar> table, vector_.load());
+    for (const Scalar& x : challenges_) fold_low(table, x);
+    return table;
+  }
+
+  [[nodiscard]] Round round_of(std::span<const Scalar> table) const {
+    const auto variables = static_cast<unsigned>(point_.size());
     const EqWeights eq(point_, variables, bound_ + 1);
     ScalarAccumulator even, odd;
-    const size_t pairs = table_.size() / 2;
+    const size_t pairs = table.size() / 2;
     for (size_t start = 0; start < pairs; start += EqWeights::kChunk) {
       ScalarAccumulator e, o;
       for (size_t i = start; i < std::min(pairs, start + EqWeights::kChunk); ++i) {
-        e.add_product(eq.low()[i - start], table_[2 * i]);
-        o.add_product(eq.low()[i - start], table_[2 * i + 1]);
+        e.add_product(eq.low()[i - start], table[2 * i]);
+        o.add_product(eq.low()[i - start], table[2 * i + 1]);
       }
       even.add_product(eq.high(start / EqWeights::kChunk), e.reduce());
       odd.add_product(eq.high(start / EqWeights::kChunk), o.reduce());
@@ -63,54 +102,69 @@ class PairProver {
                  zero = Scalar::one() - one;
     return {scale_ * zero * t0, scale_ * (one - zero) * (t1 - t0)};
   }
-  void bind(const Scalar& x) {
-    const Scalar& p = point_[point_.size() - 1 - bound_];
-    scale_ *= Scalar::one() - p + x * (p + p - Scalar::one());
-    fold_low(table_, x);
-    ++bound_;
-  }
-  [[nodiscard]] const Scalar& value() const { return table_[0]; }
 
- private:
-  std::vector<Scalar> table_;
+  const KeptVector& vector_;
   std::span<const Scalar> point_;
+  std::vector<Scalar> challenges_;
+  std::vector<Scalar> table_;  // from kLoadedRounds on
   Scalar scale_ = Scalar::one();
   unsigned bound_ = 0;
 };
 
 }  // namespace
 
+Status ArgumentProver::add_pair(ProverPair pair) {
+  ZKAPEX_TRY(KeptVector vector, scratch_.keep(std::move(pair.vector)));
+  pairs_.push_back({std::move(vector), pair.blinding, std::move(pair.point), pair.value});
+  return Done{};
+}
+
 // A sumcheck over the position in the row of Σ_p β^p Σ_l vector_p(l) eq(point_p, l).
-void ArgumentProver::reduce_pairs(Sender& channel, std::span<const ProverPair> pairs) {
-  const std::vector<Scalar> weight = powers(channel.transcript().challenge("beta"), pairs.size());
+Status ArgumentProver::reduce_pairs(Sender& channel) {
+  const std::vector<Scalar> weight = powers(channel.transcript().challenge("beta"), pairs_.size());
   std::vector<PairProver> provers;
   Scalar claim;
-  for (size_t p = 0; p < pairs.size(); ++p) {
-    provers.emplace_back(pairs[p].vector, pairs[p].point);
-    claim += weight[p] * pairs[p].value;
+  for (size_t p = 0; p < pairs_.size(); ++p) {
+    provers.emplace_back(pairs_[p].vector, pairs_[p].point);
+    claim += weight[p] * pairs_[p].value;
   }
+  FirstError failed;
   std::vector<Scalar> xi;
   for (unsigned round = 0; round < shape_.position_rounds(); ++round) {
-    std::vector<std::pair<Scalar, Scalar>> parts(pairs.size());
-    pool_.for_each(pairs.size(), [&](size_t p) { parts[p] = provers[p].round(); });
+    std::vector<PairProver::Round> parts(pairs_.size());
+    pool_.for_each(pairs_.size(), [&](size_t p) { failed.take(provers[p].round(), parts[p]); });
     std::vector<Scalar> message(2);
-    for (size_t p = 0; p < pairs.size(); ++p) {
-      message[0] += weight[p] * parts[p].first;
-      message[1] += weight[p] * parts[p].second;
+    for (size_t p = 0; p < pairs_.size(); ++p) {
+      message[0] += weight[p] * parts[p].constant;
+      message[1] += weight[p] * parts[p].square;
     }
     const std::string name = fmt::format("position round {}", round);
     message = channel.send(name, std::move(message));
     const Scalar x = channel.transcript().challenge(name);
     claim = bind_round<Scalar>(claim, message, Scalar::one(), x);
-    pool_.for_each(pairs.size(), [&](size_t p) { provers[p].bind(x); });
+    pool_.for_each(pairs_.size(), [&](size_t p) { failed.note(provers[p].bind(x)); });
+    ZKAPEX_CHECK(failed.status());
     xi.insert(xi.begin(), x);
   }
   std::vector<Scalar> values, coefficients;
-  for (size_t p = 0; p < pairs.size(); ++p) {
-    values.push_back(provers[p].value());
-    coefficients.push_back(weight[p] * eq(pairs[p].point, xi));
+  for (size_t p = 0; p < pairs_.size(); ++p) {
+    ZKAPEX_TRY(values.emplace_back(), provers[p].value());
+    coefficients.push_back(weight[p] * eq(pairs_[p].point, xi));
   }
   channel.send("t(xi)", std::move(values), coefficients, claim);
+  return Done{};
+}
+
+Result<SecretVector<Scalar>> ArgumentProver::opened_vector(std::span<const Scalar> weights, const Scalar& zeta) {
+  SecretVector<Scalar> out(shape_.generators());
+  for (size_t p = 0; p < pairs_.size(); ++p) {
+    ZKAPEX_TRY(const std::vector<Scalar> vector, pairs_[p].vector.load());
+    pool_.for_ranges(vector.size(), 1024, [&](size_t begin, size_t end) {
+      for (size_t l = begin; l < end; ++l) out[l] += weights[p] * vector[l];
+    });
+  }
+  for (size_t q = 0; q < pads_.size(); ++q) out[shape_.row_length + q] = zeta * pads_[q];
+  return out;
 }
 
 void ArgumentProver::mask_products(Sender& channel, std::span<const ProverProduct> products) {
@@ -136,25 +190,21 @@ Result<Proof> ArgumentProver::finish(Transcript& main, std::span<const Transcrip
                                      std::span<const ProverProduct> products, std::vector<EncodedPoint> rows,
                                      const std::function<OpeningClaim(const Proof&)>& replay) {
   proof_.rows = std::move(rows);
+  for (ProverPair& pair : pairs) {
+    ZKAPEX_CHECK(add_pair(std::move(pair)));
+  }
   for (const Transcript& fork : forks) main.absorb("fork", fork);
   const size_t first = shape_.sealed_scalars() - shape_.main_scalars();
   Sender channel(main, {pads_.data() + first, shape_.main_scalars()}, proof_.main, tamper_);
-  reduce_pairs(channel, pairs);
-  const std::vector<Scalar> weight = powers(main.challenge("beta'"), pairs.size());
+  ZKAPEX_CHECK(reduce_pairs(channel));
+  const std::vector<Scalar> weight = powers(main.challenge("beta'"), pairs_.size());
   mask_products(channel, products);
   main.challenge("lambda");  // used by the replay alone
   const Scalar zeta = main.challenge("zeta");
 
-  // t* + ζ pads, with its blinding
-  SecretVector<Scalar> vector(shape_.generators());
   Wiped<Scalar> alpha(zeta * *pad_blinding_);
-  for (size_t p = 0; p < pairs.size(); ++p) *alpha += weight[p] * pairs[p].blinding;
-  pool_.for_ranges(shape_.row_length, 1024, [&](size_t begin, size_t end) {
-    for (size_t p = 0; p < pairs.size(); ++p) {
-      for (size_t l = begin; l < end; ++l) vector[l] += weight[p] * pairs[p].vector[l];
-    }
-  });
-  for (size_t q = 0; q < pads_.size(); ++q) vector[shape_.row_length + q] = zeta * pads_[q];
+  for (size_t p = 0; p < pairs_.size(); ++p) *alpha += weight[p] * pairs_[p].blinding;
+  ZKAPEX_TRY(const SecretVector<Scalar> vector, opened_vector(weight, zeta));
 
   const OpeningClaim claim = replay(proof_);
   const std::span<const Scalar> opened(vector.data(), vector.size());

@@ -46,8 +46,8 @@ struct Segment {
   ProverProduct product;
 };
 
-Segment prove_segment(const RangeStatement& s, size_t index, std::span<const uint64_t> words, const BitMatrix& bits,
-                      std::span<const Scalar> blindings, Sender channel, ThreadPool& pool) {
+Segment prove_segment(const RangeStatement& s, size_t index, const BitMatrix& bits, std::span<const Scalar> blindings,
+                      Sender channel, ThreadPool& pool) {
   Transcript& transcript = channel.transcript();
   const std::vector<Scalar> tau_k = transcript.challenges("tau_k", log2_ceil(s.bits));
   const std::vector<Scalar> tau = transcript.challenges("tau", variables(s, index));
@@ -58,7 +58,7 @@ Segment prove_segment(const RangeStatement& s, size_t index, std::span<const uin
                     .tables = {},
                     .terms = {},
                     .eq_point = tau,
-                    .bits = BitPlanes{words, weights}};
+                    .bits = BitPlanes{bits.planes(index), weights}};
   SumcheckProof end = prove_sumcheck(channel, "bits", std::move(sumcheck), Scalar::zero(), pool);
   Scalar rest;
   for (unsigned k = 0; k < s.bits; ++k) rest += weights[k] * (end.planes[k] * end.planes[k] - end.planes[k]);
@@ -142,16 +142,12 @@ Result<Proof> prove_range(const RangeStatement& statement, std::span<const int64
   std::vector<Transcript> forks;
   std::vector<ProverPair> pairs;
   std::vector<ProverProduct> products;
-  size_t first = 0;
   for (size_t k = 0; k < statement.segments.size(); ++k) {
     forks.push_back(main.fork("segment", k));
-    const size_t size = statement.segments[k] * statement.row_length;
-    Segment segment = prove_segment(statement, k, words.subspan(first, size), bits,
-                                    rows.blindings_from(bits.first_row(k), statement.bits * statement.segments[k]),
-                                    prover.fork(k, forks.back()), pool);
+    const auto blindings = rows.blindings_from(bits.first_row(k), statement.bits * statement.segments[k]);
+    Segment segment = prove_segment(statement, k, bits, blindings, prover.fork(k, forks.back()), pool);
     pairs.push_back(std::move(segment.pair));
     products.push_back(segment.product);
-    first += size;
   }
   return prover.finish(main, forks, std::move(pairs), products, rows.encoded, [&](const Proof& proof) {
     Transcript again = range_transcript(statement, proof.rows, proof.pads);

@@ -33,9 +33,9 @@ struct PairBuffer {
 class Prover {
  public:
   Prover(Sumcheck sumcheck, ThreadPool& pool) : problem_(std::move(sumcheck)), pool_(pool) {
-    if (problem_.bits) bits_.emplace(*problem_.bits, problem_.variables, problem_.eq_point, pool);
+    if (problem_.bits) bits_.emplace(*std::move(problem_.bits), problem_.variables, problem_.eq_point, pool);
     const Scalar r = Scalar::power_of_two(256);
-    for (const SumcheckTable& table : problem_.tables) factor_.push_back(table.scalars.empty() ? r : Scalar::one());
+    for (const SumcheckTable& table : problem_.tables) factor_.push_back(table.integers() ? r : Scalar::one());
     for (SumcheckTerm& term : problem_.terms) {
       for (const unsigned f : term.factors) term.coefficient *= factor_[f];
     }
@@ -53,10 +53,8 @@ class Prover {
     }
     fold_last();
     SumcheckProof out{std::move(point), claim, {}, {}};
-    for (size_t t = 0; t < problem_.tables.size(); ++t) {
-      const std::vector<Scalar>& table = problem_.tables[t].scalars;
-      out.tables.push_back(table.empty() ? Scalar::zero() : table[0] * factor_[t]);
-    }
+    for (size_t t = 0; t < problem_.tables.size(); ++t)
+      out.tables.push_back(value_at_zero(problem_.tables[t]) * factor_[t]);
     if (bits_) out.planes = bits_->values();
     return out;
   }
@@ -133,8 +131,11 @@ class Prover {
       for (size_t chunk = first; chunk < last; ++chunk) {
         const size_t start = chunk * kChunk, size = std::min(kChunk, pairs - start);
         for (size_t t = 0; t < buffers.size(); ++t) load(problem_.tables[t], next[t], start, size, buffers[t]);
-        for (size_t t = 0; t < local.size(); ++t)
-          add_term(problem_.terms[t], buffers, size, eq, chunk, with_one, local[t]);
+        for (size_t t = 0; t < local.size(); ++t) {
+          const size_t used =
+              pairs_of_term(problem_.terms[t], next) - std::min(start, pairs_of_term(problem_.terms[t], next));
+          if (used != 0) add_term(problem_.terms[t], buffers, std::min(size, used), eq, chunk, with_one, local[t]);
+        }
       }
       const std::lock_guard lock(merging);
       for (size_t t = 0; t < local.size(); ++t) {
@@ -145,18 +146,21 @@ class Prover {
     return total;
   }
 
+  // Where its shortest factor ends, a product is zero.
+  [[nodiscard]] size_t pairs_of_term(const SumcheckTerm& term, const std::vector<std::vector<Scalar>>& next) const {
+    size_t out = ~size_t{0};
+    for (const unsigned f : term.factors) {
+      out = std::min(out, ((round_ > 0 ? next[f].size() : problem_.tables[f].length()) + 1) / 2);
+    }
+    return out;
+  }
+
   void replace_tables(std::vector<std::vector<Scalar>> next) {
-    for (size_t t = 0; t < next.size(); ++t) problem_.tables[t] = {std::move(next[t]), {}, {}};
+    for (size_t t = 0; t < next.size(); ++t) problem_.tables[t] = {std::move(next[t])};
   }
 
   void fold_last() {
-    if (round_ == 0) {  // no variables: each table is its one value
-      for (SumcheckTable& table : problem_.tables) {
-        if (!table.small.empty()) table.scalars = {unscaled(table.small[0])};
-        if (!table.wide.empty()) table.scalars = {unscaled(table.wide[0])};
-      }
-      return;
-    }
+    if (round_ == 0) return;  // no variables: each table is its one value
     std::vector<std::vector<Scalar>> next(problem_.tables.size());
     PairBuffer buffer;
     for (size_t t = 0; t < next.size(); ++t) {
@@ -166,14 +170,31 @@ class Prover {
     replace_tables(std::move(next));
   }
 
+  static Scalar value_at_zero(const SumcheckTable& table) {
+    if (table.length() == 0) return Scalar::zero();
+    return std::visit([](const auto& values) { return entry_of(values, 0); }, table.values);
+  }
+
+  static Scalar entry_of(const std::vector<Scalar>& values, size_t i) { return values[i]; }
+  template <class Integer>
+  static Scalar entry_of(std::span<const Integer> values, size_t i) {
+    return unscaled(values[i]);
+  }
+  static Scalar entry_of(const SumcheckTable::Chosen& values, size_t i) {
+    return values.bytes[i] != 0 ? values.block[i >> values.block_bits] : Scalar::zero();
+  }
+  static Scalar entry_of(const SumcheckTable::Outer& values, size_t i) {
+    return values.block[i / values.inside.size()] * values.inside[i % values.inside.size()];
+  }
+
   // The pairs start .. start + size − 1 of the table as it stands in this round. From the second round on, the table in
   // memory is that of the round before: it is folded by the pending challenge and stored in `next` on the way.
   void load(const SumcheckTable& table, std::vector<Scalar>& next, size_t start, size_t size, PairBuffer& out) const {
-    if (!table.small.empty())
-      return load_from([&](size_t i) { return unscaled(table.small[i]); }, table.small.size(), next, start, size, out);
-    if (!table.wide.empty())
-      return load_from([&](size_t i) { return unscaled(table.wide[i]); }, table.wide.size(), next, start, size, out);
-    load_from([&](size_t i) { return table.scalars[i]; }, table.scalars.size(), next, start, size, out);
+    std::visit(
+        [&](const auto& values) {
+          load_from([&](size_t i) { return entry_of(values, i); }, table.length(), next, start, size, out);
+        },
+        table.values);
   }
 
   template <class Read>
@@ -272,6 +293,21 @@ class Prover {
 };
 
 }  // namespace
+
+size_t SumcheckTable::length() const {
+  if (const auto* chosen = std::get_if<Chosen>(&values)) return chosen->bytes.size();
+  if (const auto* outer = std::get_if<Outer>(&values)) return outer->block.size() * outer->inside.size();
+  if (const auto* scalars = std::get_if<std::vector<Scalar>>(&values)) return scalars->size();
+  if (const auto* small = std::get_if<std::span<const int64_t>>(&values)) return small->size();
+  if (const auto* wide = std::get_if<std::span<const int128>>(&values)) return wide->size();
+  return std::get<std::span<const uint8_t>>(values).size();
+}
+
+bool SumcheckTable::integers() const {
+  return std::holds_alternative<std::span<const int64_t>>(values) ||
+         std::holds_alternative<std::span<const int128>>(values) ||
+         std::holds_alternative<std::span<const uint8_t>>(values);
+}
 
 SumcheckProof prove_sumcheck(Sender& channel, std::string_view label, Sumcheck sumcheck, const Scalar& claim,
                              ThreadPool& pool) {

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "algebra/scalar.h"
@@ -16,14 +17,24 @@
 
 namespace zkapex {
 
-// A multilinear table by its first entries; the virtual rest is zero, is not stored and costs nothing.
-// Integers are turned into scalars as they are first read.
+// A multilinear table by its first entries; the virtual rest is zero, is not stored and costs nothing. Only the first
+// two rounds read it as it is given; spans must outlive the proof of the sumcheck. Integers |v| < 2^126.
 struct SumcheckTable {
-  std::vector<Scalar> scalars;       // either these,
-  std::span<const int64_t> small{};  // or these, which must outlive the proof of the sumcheck,
-  std::span<const int128> wide{};    // or these, |value| < 2^126
+  struct Chosen {  // block[i >> block_bits] where bytes[i] is 1, zero where it is 0
+    std::vector<Scalar> block;
+    unsigned block_bits;
+    std::span<const uint8_t> bytes;
+  };
+  struct Outer {  // block[i / |inside|] · inside[i % |inside|]
+    std::vector<Scalar> block, inside;
+  };
+  using Values = std::variant<std::vector<Scalar>, std::span<const int64_t>, std::span<const int128>,
+                              std::span<const uint8_t>, Chosen, Outer>;
 
-  [[nodiscard]] size_t length() const { return scalars.size() + small.size() + wide.size(); }
+  Values values;
+
+  [[nodiscard]] size_t length() const;
+  [[nodiscard]] bool integers() const;
 };
 
 // coefficient · Π tables[factor] (· eq), at most three factors, at most two beside eq.
@@ -33,11 +44,11 @@ struct SumcheckTerm {
   bool eq = false;
 };
 
-// eq · Σ_k weights[k] (b_k² − b_k), b_k(i) = bit k of words[i]: zero everywhere exactly if every b_k is a bit, which
-// the prover's are by construction. At most 64 planes.
+// eq · Σ_k weights[k] (b_k² − b_k): zero everywhere exactly if every b_k is a bit, which the prover's are by
+// construction. A plane is packed, entry i in bit i % 8 of byte i / 8; what it does not have is zero.
 struct BitPlanes {
-  std::span<const uint64_t> words;
-  std::vector<Scalar> weights;
+  std::vector<std::vector<uint8_t>> planes;
+  std::vector<Scalar> weights;  // one a plane
 };
 
 struct Sumcheck {

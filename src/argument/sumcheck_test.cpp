@@ -97,7 +97,7 @@ TEST_F(SumcheckTest, EveryKindOfTermAndTableAtEverySize) {
       plain.tables = {scalars(live), {}, {}, scalars(size)};
       for (const int64_t v : small) plain.tables[1].push_back(Scalar::from_i64(v));
       for (const int128 v : wide) plain.tables[2].push_back(Scalar::from_i128(v));
-      problem.tables = {{plain.tables[0]}, {{}, small}, {{}, {}, wide}, {plain.tables[3]}};
+      problem.tables = {{plain.tables[0]}, {small}, {wide}, {plain.tables[3]}};
       problem.terms = {{scalar(), {0}},       {scalar(), {1, 2}},    {scalar(), {3, 2, 2}},
                        {scalar(), {0, 1, 3}}, {scalar(), {1}, true}, {scalar(), {0, 2}, true}};
       check(problem, plain);
@@ -116,7 +116,7 @@ TEST_F(SumcheckTest, EqOverTheHighVariablesOnly) {
 }
 
 TEST_F(SumcheckTest, BitPlanesByLookUp) {
-  for (const unsigned variables : {0U, 1U, 2U, 3U, 4U, 5U, 9U, 12U}) {
+  for (const unsigned variables : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U, 9U, 12U}) {
     const size_t size = size_t{1} << variables;
     for (const size_t live : {size, size - size / 3, size_t{1}}) {
       for (const unsigned count : {1U, 7U, 42U, 64U}) {
@@ -124,7 +124,12 @@ TEST_F(SumcheckTest, BitPlanesByLookUp) {
         for (uint64_t& w : words) w = rng_() & (~uint64_t{0} >> (64 - count));
         Sumcheck problem{
             .variables = variables, .degree = 3, .tables = {}, .terms = {}, .eq_point = scalars(variables), .bits = {}};
-        problem.bits = BitPlanes{words, scalars(count)};
+        problem.bits = BitPlanes{std::vector(count, std::vector<uint8_t>((live + 7) / 8)), scalars(count)};
+        for (size_t i = 0; i < live; ++i) {
+          for (unsigned k = 0; k < count; ++k) {
+            problem.bits->planes[k][i / 8] |= static_cast<uint8_t>((words[i] >> k & 1) << (i % 8));
+          }
+        }
         Plain plain;
         plain.planes.resize(count);
         for (unsigned k = 0; k < count; ++k) {

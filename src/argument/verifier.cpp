@@ -12,10 +12,16 @@ std::vector<Scalar> powers(const Scalar& x, size_t count) {
   return out;
 }
 
-Receiver ArgumentVerifier::fork(size_t index, Transcript& transcript) const {
+ArgumentVerifier::ArgumentVerifier(const ProofShape& shape, const Proof& proof) : shape_(shape), proof_(proof) {
   size_t first = 0;
-  for (size_t k = 0; k < index; ++k) first += shape_.forks[k];
-  return {transcript, proof_.forks[index], static_cast<uint32_t>(first)};
+  for (const size_t scalars : shape.forks) {
+    first_pads_.push_back(static_cast<uint32_t>(first));
+    first += scalars;
+  }
+}
+
+Receiver ArgumentVerifier::fork(size_t index, Transcript& transcript) const {
+  return {transcript, proof_.forks[index], first_pads_[index]};
 }
 
 ArgumentVerifier::Reduced ArgumentVerifier::reduce_pairs(Receiver& channel, std::span<const VerifierPair> pairs) {

@@ -35,7 +35,7 @@ struct OpeningClaim {
 class ArgumentVerifier {
  public:
   // `shape` and `proof`, which was decoded with it, outlive this.
-  ArgumentVerifier(const ProofShape& shape, const Proof& proof) : shape_(shape), proof_(proof) {}
+  ArgumentVerifier(const ProofShape& shape, const Proof& proof);
 
   [[nodiscard]] Receiver fork(size_t index, Transcript& transcript) const;
 
@@ -57,6 +57,7 @@ class ArgumentVerifier {
 
   const ProofShape& shape_;
   const Proof& proof_;
+  std::vector<uint32_t> first_pads_;  // of each fork
   std::vector<Expression> equations_;
 };
 

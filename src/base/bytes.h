@@ -33,7 +33,11 @@ class ByteWriter {
   void u16(uint16_t v) { integer(v, 2); }
   void u32(uint32_t v) { integer(v, 4); }
   void u64(uint64_t v) { integer(v, 8); }
-  void raw(ByteView bytes) { out_.insert(out_.end(), bytes.begin(), bytes.end()); }
+  void raw(ByteView bytes) {
+    const size_t at = out_.size();
+    out_.resize(at + bytes.size());
+    std::copy(bytes.begin(), bytes.end(), out_.begin() + static_cast<ptrdiff_t>(at));
+  }
   void sized(ByteView bytes);  // u32 length, then the bytes: less than 4 GiB of them
   void text(std::string_view s) { sized(view(s)); }
 

@@ -32,6 +32,7 @@ class Descriptor {
   }
   [[nodiscard]] int get() const { return number_; }
   [[nodiscard]] bool ok() const { return number_ >= 0; }
+  [[nodiscard]] int release() { return std::exchange(number_, -1); }
 
  private:
   int number_;
@@ -183,6 +184,41 @@ Status write_file(const Path& path, ByteView bytes, WriteOptions options) {
   ZKAPEX_TRY(FileWriter file, FileWriter::create(path, options));
   ZKAPEX_CHECK(file.write(bytes));
   return file.commit();
+}
+
+Result<FileReader> FileReader::open(const Path& path) {
+  Descriptor file(retry_if_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+  if (!file.ok()) return failure("read", path, errno);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return failure("read", path, errno);
+  if (S_ISDIR(info.st_mode)) return failure("read", path, EISDIR);
+  return FileReader(path, file.release(), static_cast<uint64_t>(info.st_size));
+}
+
+FileReader::FileReader(FileReader&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_) {}
+
+FileReader& FileReader::operator=(FileReader&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+FileReader::~FileReader() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Status FileReader::read_at(uint64_t offset, std::span<uint8_t> out) const {
+  while (!out.empty()) {
+    const ssize_t got =
+        retry_if_interrupted([&] { return ::pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset)); });
+    if (got < 0) return failure("read", path_, errno);
+    if (got == 0) return error("cannot read {}: it ends {} bytes early", path_.string(), out.size());
+    offset += static_cast<uint64_t>(got);
+    out = out.subspan(static_cast<size_t>(got));
+  }
+  return Done{};
 }
 
 Result<MappedFile> MappedFile::open(const Path& path) {

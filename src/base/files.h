@@ -48,6 +48,28 @@ class FileWriter {
   bool overwrite_;
 };
 
+// Reads at any place of a file, from any thread, without mapping it: what is read leaves no trace in the process's
+// memory.
+class FileReader {
+ public:
+  [[nodiscard]] static Result<FileReader> open(const Path& path);
+
+  FileReader(FileReader&& other) noexcept;
+  FileReader& operator=(FileReader&& other) noexcept;
+  ~FileReader();
+
+  [[nodiscard]] uint64_t size() const { return size_; }
+  // All of `out`; an error at the end of the file.
+  [[nodiscard]] Status read_at(uint64_t offset, std::span<uint8_t> out) const;
+
+ private:
+  FileReader(Path path, int descriptor, uint64_t size) : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
+
+  Path path_;
+  int descriptor_;
+  uint64_t size_;
+};
+
 [[nodiscard]] Status write_file(const Path& path, ByteView bytes, WriteOptions options = {});
 
 // A file in memory, read-only. Nobody may shorten the file while it is mapped: reading past its new end would be

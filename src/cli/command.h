@@ -19,8 +19,16 @@ enum class Verdict : int {
 
 // A command's file adds it to `parent` and, when the command line names it, sets `action` to what is to be run.
 using Action = std::function<Result<Verdict>()>;
+void add_inspect(CLI::App& parent, Action& action);
+void add_deploy(CLI::App& parent, Action& action);
+void add_mask(CLI::App& parent, Action& action);
+void add_curvature(CLI::App& parent, Action& action);
+void add_register(CLI::App& parent, Action& action);
+void add_unlearn(CLI::App& parent, Action& action);
+void add_verify(CLI::App& parent, Action& action);
 void add_bench(CLI::App& parent, Action& action);
-void add_bench_argument(CLI::App& bench, Action& action);  // a command of bench
+void add_bench_argument(CLI::App& bench, Action& action);  // commands of bench
+void add_bench_window(CLI::App& bench, Action& action);
 
 // Each command offers those that mean something to it.
 struct CommonFlags {

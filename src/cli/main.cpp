@@ -16,11 +16,22 @@ namespace {
 constexpr int kBadInput = 2;
 
 constexpr const char* kFooter =
+    "A deployment, from beginning to end (p: the provider, c: a client):\n"
+    "  p  zkapex deploy    --model theta0.safetensors --preset vit -o deployment.zka\n"
+    "  c  zkapex curvature --deployment deployment.zka --model theta.safetensors --fisher F.safetensors -o store.zka\n"
+    "  c  zkapex register  --deployment deployment.zka --model theta.safetensors --curvature store.zka --client ID "
+    "-o client\n"
+    "  p  zkapex mask      --deployment deployment.zka --scores S.safetensors --ratio 0.04 --window 2026-11 -o "
+    "psi.zka\n"
+    "  c  zkapex unlearn   --client client --mask psi.zka -o unlearned.safetensors --proof proof.zka\n"
+    "  p  zkapex verify    --deployment deployment.zka --registration client/registration.zka --mask psi.zka "
+    "--proof proof.zka\n\n"
     "Examples:\n"
     "  zkapex bench kernels          how fast this machine computes what proofs are made of\n"
-    "  zkapex bench kernels --help   the options of a command\n\n"
+    "  zkapex verify --help          the options of a command\n\n"
     "Exit status: 0 done or accepted, 1 rejected, 2 bad input or usage.\n"
-    "Environment: ZKAPEX_CPU=portable does without vector instructions.";
+    "Environment: ZKAPEX_CPU=portable does without vector instructions; generators of commitments are kept in\n"
+    "$ZKAPEX_CACHE, else $XDG_CACHE_HOME/zkapex, else ~/.cache/zkapex.";
 
 int fail(const std::string& message) {
   fmt::print(stderr, "zkapex: {}\n", message);
@@ -48,6 +59,13 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
 
   Action action;
+  add_deploy(app, action);
+  add_mask(app, action);
+  add_curvature(app, action);
+  add_register(app, action);
+  add_unlearn(app, action);
+  add_verify(app, action);
+  add_inspect(app, action);
   add_bench(app, action);
 
   try {

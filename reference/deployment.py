@@ -1,0 +1,183 @@
+"""The provider's two files: the deployment (layout and parameters) and the mask Ψ of a window (docs/formats.md)."""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from files import MAX_IDENTIFIER, Reader, check_identifier, refuse_if, reject_if, unframe
+from multilinear import log2_ceil
+from ristretto import ORDER
+
+MAX_PADDED = 2**40  # weights with their padding
+
+
+@dataclass
+class Tensor:
+    """A covered tensor. Blocks of B weights sit in slots of S entries; the last block may hold `rest` weights only."""
+
+    count: int
+    first_coordinate: int
+    first_slot: int
+    full_blocks: int
+    rest: int
+
+
+class Layout:
+    """How tensors map to rows: covered ones by Fisher blocks, the others as they are. A row never holds two tensors."""
+
+    def __init__(self, reader):
+        self.block, self.row = reader.u64(), reader.u64()  # B, n
+        count = reader.u32()
+        shapes = [self._read_tensor(reader) for _ in range(count)]
+        self._check_geometry()
+        refuse_if(count > 2**20, f"{count} tensors")
+        self.stride = 2 ** log2_ceil(self.block)  # S
+        self.slots_per_row = self.row // self.stride
+        self.rows = self.unchanged_rows = self.coordinates = 0
+        self.covered = []
+        previous = None
+        for name, covered, shape in shapes:
+            refuse_if(previous is not None and name <= previous, "tensors are not in the order of their names")
+            previous = name
+            self._place(covered, shape)
+        refuse_if(self.coordinates == 0, "the layout covers no weight")
+
+    @staticmethod
+    def _read_tensor(reader):
+        name, covered = reader.text(2**16), reader.flag()
+        return name, covered, [reader.u64() for _ in range(reader.u8())]
+
+    def _check_geometry(self):
+        refuse_if(not 1 <= self.block <= 1024, f"blocks of {self.block}")
+        power_of_two = self.row > 0 and self.row & (self.row - 1) == 0
+        refuse_if(not power_of_two or self.row > 2**22, f"rows of {self.row} entries")
+        refuse_if(self.row < 4 ** log2_ceil(self.block), "rows are too short for the square of a block")
+
+    def _place(self, covered, shape):
+        refuse_if(len(shape) > 16, f"a tensor of {len(shape)} dimensions")
+        count = 1
+        for dimension in shape:
+            count *= dimension
+            refuse_if(count >= 2**64, "the product of a shape overflows 64 bits")
+        refuse_if(count > MAX_PADDED, f"a tensor of {count} weights")
+        if covered:
+            first_slot = self.rows * self.slots_per_row
+            self.rows += -(-(-(-count // self.block) * self.stride) // self.row)
+            if count > 0:
+                full, rest = divmod(count, self.block)
+                self.covered.append(Tensor(count, self.coordinates, first_slot, full, rest))
+            self.coordinates += count
+        else:
+            self.unchanged_rows += -(-count // self.row)
+        too_many = max(self.rows, self.unchanged_rows) > MAX_PADDED // self.row
+        refuse_if(too_many, f"the model has more than {MAX_PADDED} weights with padding")
+
+    def padded_index(self, coordinate):
+        at = bisect_right(self.covered, coordinate, key=lambda t: t.first_coordinate) - 1
+        tensor = self.covered[at]
+        block, j = divmod(coordinate - tensor.first_coordinate, self.block)
+        return (tensor.first_slot + block) * self.stride + j
+
+
+class Deployment:
+    """Parameters, and what follows from them: the residual bound Y_blk and the bits NB of a slack."""
+
+    def __init__(self, data):
+        content, self.digest = unframe(b"ZKAPEXDP", 1, data)
+        r = Reader(content)
+        self.curvature_bits, self.fraction_bits, self.width = r.u32(), r.u32(), r.u32()  # c, f, w
+        self.floor = r.u64()  # μ
+        digits, places = r.u64(), r.u32()  # ε = digits · 10^−places
+        self.cap_numerator, self.cap_denominator = r.u64(), r.u64()
+        self.layout = Layout(r)
+        r.finish()
+
+        refuse_if(not 2 <= self.curvature_bits <= 16, f"{self.curvature_bits} curvature bits")
+        refuse_if(self.fraction_bits > 53, f"{self.fraction_bits} fraction bits")
+        refuse_if(not 2 <= self.width <= 53, f"weights of {self.width} bits")
+        refuse_if(not 1 <= self.floor <= 2**40, f"a curvature floor of {self.floor}")
+        refuse_if(not 1 <= digits <= 10**15 or places > 18, "the error is out of range")
+        refuse_if(places > 0 and digits % 10 == 0, "the error is not in its one form")
+        refuse_if(self.cap_numerator > 2**32 or not 1 <= self.cap_denominator <= 2**32, "the cap is out of range")
+
+        # Y_blk = ⌊(μ ε 2^f)²⌋;  NB = bits of Y_blk and of num · d · 4^w
+        self.residual_bound = (self.floor * digits * 2**self.fraction_bits) ** 2 // 10 ** (2 * places)
+        refuse_if(self.residual_bound < 1, "the error is below one unit of the fixed point")
+        largest_cap = self.cap_numerator * self.layout.coordinates * 4**self.width
+        self.slack_bits = max(self.residual_bound.bit_length(), largest_cap.bit_length())
+        refuse_if(self.slack_bits > min(240, self.layout.row), f"slacks of {self.slack_bits} bits")
+        self._check_no_wrap()
+
+    def _check_no_wrap(self):
+        """No sum of the relation reaches a quarter of the field, so that each stands for an integer."""
+        block, stride, room = self.layout.block, self.layout.stride, ORDER // 4
+        y = (stride * block * 4 ** (self.curvature_bits - 1) + self.floor) * (2**self.width - 1)
+        refuse_if(block * y * y + 2**self.slack_bits >= room, "a residual can wrap around in the field")
+        padded = self.layout.rows * self.layout.row
+        moved = (self.cap_numerator + self.cap_denominator) * padded * 4**self.width
+        refuse_if(moved + 2**self.slack_bits >= room, "the cap can wrap around in the field")
+
+
+class Mask:
+    """Ψ: which coordinates become zero in which window. Coordinates are coded by their gaps."""
+
+    def __init__(self, data):
+        content, self.digest = unframe(b"ZKAPEXPS", 1, data)
+        r = Reader(content)
+        self.deployment, self.window, self.nonce = r.raw(32), r.text(MAX_IDENTIFIER), r.raw(32)
+        check_identifier(self.window)
+        count = r.u64()
+        refuse_if(count == 0, "the mask is empty")
+        refuse_if(count > r.left, f"truncated: {count} coordinates do not fit")
+        self.support, following = [], 0
+        for _ in range(count):
+            self.support.append(following + self._gap(r))
+            following = self.support[-1] + 1
+            refuse_if(following >= 2**64, "a coordinate is over 64 bits")
+        r.finish()
+
+    @staticmethod
+    def _gap(reader):
+        """Seven bits to a byte, least significant first, the top bit on all bytes but the last; the shortest form."""
+        gap = shift = 0
+        while True:
+            byte = reader.u8()
+            gap |= (byte & 127) << shift
+            refuse_if(gap >= 2**64 or shift > 63, "a gap is over 64 bits")
+            if byte < 128:
+                refuse_if(byte == 0 and shift > 0, "a gap is not in its shortest form")
+                return gap
+            shift += 7
+
+    def check_for(self, deployment):
+        refuse_if(self.deployment != deployment.digest, "the mask was made for another deployment")
+        outside = self.support[-1] >= deployment.layout.coordinates
+        refuse_if(outside, "the mask names a coordinate that the layout does not have")
+
+
+@dataclass
+class Segment:
+    """Consecutive covered rows that are proved together. Pieces: runs of blocks with the same number of weights each,
+    as (first slot in the segment, blocks, weights of each)."""
+
+    first_row: int
+    rows: int
+    pieces: list
+
+
+def make_segments(layout, cut):
+    """Every row once, in order."""
+    reject_if(0 in cut or sum(cut) != layout.rows, "statement", "the cut does not cover every row once")
+    out, row = [], 0
+    for rows in cut:
+        begin, end = row * layout.slots_per_row, (row + rows) * layout.slots_per_row
+        pieces = []
+        for tensor in layout.covered:
+            partial = tensor.first_slot + tensor.full_blocks  # the slot of the shorter block, if there is one
+            low, high = max(tensor.first_slot, begin), min(partial, end)
+            if low < high:
+                pieces.append((low - begin, high - low, layout.block))
+            if tensor.rest > 0 and begin <= partial < end:
+                pieces.append((partial - begin, 1, tensor.rest))
+        out.append(Segment(row, rows, pieces))
+        row += rows
+    return out

@@ -1,0 +1,233 @@
+"""The reference verifier's files and statements: what is read, and everything that is refused."""
+
+import struct
+import unittest
+
+import deployment
+from argument import MAGIC, Proof, Shape
+from files import BadInput, ModelCommitment, ProofFile, Reader, RegistrationFile, Rejection, frame, unframe
+from registration import Registered, Registration, make_units
+from ristretto import BASE, ORDER
+from window import Plan, Window
+
+
+class Files(unittest.TestCase):
+    def refused(self, parse, data, message):
+        with self.assertRaisesRegex(BadInput, message):
+            parse(data)
+
+    def test_frames(self):
+        data = frame(b"ZKAPEXCM", 1, b"content")
+        self.assertEqual(unframe(b"ZKAPEXCM", 1, data), (b"content", data[-32:]))
+        for parse, given, message in [
+            (lambda d: unframe(b"ZKAPEXCM", 1, d), data[:40], "kind"),
+            (lambda d: unframe(b"ZKAPEXPF", 1, d), data, "kind"),
+            (lambda d: unframe(b"ZKAPEXCM", 2, d), data, "version"),
+            (lambda d: unframe(b"ZKAPEXCM", 1, d), data[:-1] + b"x", "damaged"),
+        ]:
+            self.refused(parse, given, message)
+
+    def test_a_model_commitment_has_one_encoding(self):
+        commitment = ModelCommitment(bytes(32), [b"a", b"b"], [bytes(32)] * 3)
+        self.assertEqual(ModelCommitment.parse(commitment.encode()), commitment)
+        trailing = frame(b"ZKAPEXCM", 1, unframe(b"ZKAPEXCM", 1, commitment.encode())[0] + b"\0")
+        self.refused(ModelCommitment.parse, trailing, "after the end")
+
+    def test_gaps_of_a_mask(self):
+        for data, gap in [("00", 0), ("7f", 127), ("8001", 128), ("ff" * 9 + "01", 2**64 - 1)]:
+            self.assertEqual(deployment.Mask._gap(Reader(bytes.fromhex(data))), gap)
+        for data, message in [
+            ("8000", "shortest"),
+            ("80", "truncated"),
+            ("ff" * 9 + "02", "64 bits"),
+            ("80" * 9 + "8100", "64 bits"),
+        ]:
+            self.refused(deployment.Mask._gap, Reader(bytes.fromhex(data)), message)
+
+    def test_a_proof_has_the_length_of_its_shape(self):
+        shape = Shape(row_length=4, rows=1, forks=[2], pairs=1, products=1)
+        sound = MAGIC + bytes(shape.bytes - len(MAGIC))
+        self.assertEqual(Proof(sound, shape).last, 0)
+        for data, reason in [
+            (sound + bytes(1), "length"),
+            (sound[:-1], "length"),
+            (b"x" + sound[1:], "version"),
+            (sound[:-32] + ORDER.to_bytes(32, "little"), "scalar"),
+        ]:
+            with self.assertRaises(Rejection) as rejected:
+                Proof(data, shape)
+            self.assertEqual(rejected.exception.reason, reason)
+
+
+def deployment_file(
+    bits=3, fraction=10, width=14, floor=3, digits=1, places=1, cap=(64, 1), geometry=(8, 64), tensors=None
+):
+    content = struct.pack("<IIIQQIQQ", bits, fraction, width, floor, digits, places, *cap)
+    tensors = [(b"a", 1, [40]), (b"b", 0, [3]), (b"c", 1, [7, 11])] if tensors is None else tensors
+    content += struct.pack("<QQI", *geometry, len(tensors))
+    for name, covered, shape in tensors:
+        content += struct.pack("<I", len(name)) + name + struct.pack(f"<BB{len(shape)}Q", covered, len(shape), *shape)
+    return frame(b"ZKAPEXDP", 1, content)
+
+
+class DeploymentTest(unittest.TestCase):
+    def test_derived_values(self):
+        d = deployment.Deployment(deployment_file())
+        self.assertEqual(d.residual_bound, 94371)  # ⌊(3 · 0.1 · 1024)²⌋
+        self.assertEqual(d.slack_bits, (64 * 117 * 4**14).bit_length())
+        layout = d.layout
+        self.assertEqual((layout.rows, layout.unchanged_rows, layout.coordinates), (3, 1, 117))
+        self.assertEqual([layout.padded_index(c) for c in (0, 39, 40, 116)], [0, 39, 64, 64 + 76])
+
+    def test_segments_cover_every_weight_once(self):
+        layout = deployment.Deployment(deployment_file(geometry=(7, 64))).layout
+        expected = [layout.padded_index(c) for c in range(layout.coordinates)]
+        for cut in ([1] * layout.rows, [layout.rows]):
+            found = []
+            for segment in deployment.make_segments(layout, cut):
+                for first, blocks, weights in segment.pieces:
+                    slots = range(first, first + blocks)
+                    base = segment.first_row * layout.row
+                    found += [base + slot * layout.stride + j for slot in slots for j in range(weights)]
+            self.assertEqual(found, expected)
+        for cut in ([], [layout.rows - 1], [layout.rows + 1], [layout.rows, 0]):
+            with self.assertRaises(Rejection) as rejected:
+                deployment.make_segments(layout, cut)
+            self.assertEqual(rejected.exception.reason, "statement")
+
+    def test_what_is_outside_the_supported_set_is_refused(self):
+        large = (b"a", 1, [2**39])
+        refused = [
+            ("curvature bits", dict(bits=1)), ("curvature bits", dict(bits=17)), ("fraction bits", dict(fraction=54)),
+            ("weights of", dict(width=1)), ("weights of", dict(width=54)), ("floor", dict(floor=0)),
+            ("floor", dict(floor=2**40 + 1)), ("out of range", dict(digits=0)), ("out of range", dict(places=19)),
+            ("out of range", dict(digits=10**15 + 1)), ("one form", dict(digits=10)), ("below one", dict(places=18)),
+            ("cap is", dict(cap=(2**32 + 1, 1))), ("cap is", dict(cap=(1, 0))), ("cap is", dict(cap=(1, 2**32 + 1))),
+            ("slacks", dict(width=53, cap=(2**32, 1))), ("slacks", dict(geometry=(4, 16))),
+            ("blocks of", dict(geometry=(0, 64))), ("blocks of", dict(geometry=(1025, 2**22))),
+            ("rows of", dict(geometry=(8, 96))), ("rows of", dict(geometry=(8, 2**23))),
+            ("too short", dict(geometry=(9, 64))), ("no weight", dict(tensors=[])),
+            ("no weight", dict(tensors=[(b"a", 0, [1])])), ("flag", dict(tensors=[(b"a", 2, [1])])),
+            ("order", dict(tensors=[(b"b", 1, [1]), (b"a", 1, [1])])),
+            ("order", dict(tensors=[(b"a", 1, [1]), (b"a", 1, [1])])),
+            ("dimensions", dict(tensors=[(b"a", 1, [1] * 17)])),
+            ("overflows", dict(tensors=[(b"a", 1, [2**32, 2**32, 0])])),
+            ("tensor of", dict(tensors=[(b"a", 0, [2**40 + 1])])),
+            ("with padding", dict(tensors=[large, (b"b", 1, [2**39 + 1])])),
+            ("a length of", dict(tensors=[(b"a" * (2**16 + 1), 1, [1])])),
+        ]  # fmt: skip
+        for message, change in refused:
+            with self.subTest(**change), self.assertRaisesRegex(BadInput, message):
+                deployment.Deployment(deployment_file(**change))
+
+    def test_trailing_bytes_are_refused(self):
+        content, _ = unframe(b"ZKAPEXDP", 1, deployment_file())
+        with self.assertRaises(BadInput):
+            deployment.Deployment(frame(b"ZKAPEXDP", 1, content + b"\0"))
+
+
+def mask_file(digest, window=b"w", gaps=b"\x00\x05", count=2):
+    content = digest + struct.pack("<I", len(window)) + window + bytes(32) + struct.pack("<Q", count) + gaps
+    return frame(b"ZKAPEXPS", 1, content)
+
+
+class MaskTest(unittest.TestCase):
+    def setUp(self):
+        self.deployment = deployment.Deployment(deployment_file())
+        self.digest = self.deployment.digest
+
+    def test_coordinates(self):
+        mask = deployment.Mask(mask_file(self.digest))
+        mask.check_for(self.deployment)
+        self.assertEqual((mask.window, mask.support), (b"w", [0, 6]))
+
+    def test_other_files_are_refused(self):
+        last = (2**64 - 1).bit_length()
+        refused = [
+            ("empty", dict(count=0, gaps=b"")), ("do not fit", dict(count=3)), ("after the end", dict(count=1)),
+            ("over 64 bits", dict(count=1, gaps=b"\xff" * (last // 7) + b"\x01")),
+            ("identifier has", dict(window=b"")), ("a length", dict(window=b"w" * 256)),
+            ("control", dict(window=b"a\n")), ("control", dict(window=b"\x7f")),
+            ("control", dict(window=b"\xc2\x9b")), ("UTF-8", dict(window=b"m\xff")),
+        ]  # fmt: skip
+        for message, change in refused:
+            with self.subTest(**change), self.assertRaisesRegex(BadInput, message):
+                deployment.Mask(mask_file(self.digest, **change))
+
+    def test_it_fits_its_deployment(self):
+        for message, mask in [
+            ("another deployment", mask_file(bytes(32))),
+            ("does not have", mask_file(self.digest, gaps=b"\x00\x74")),  # 117, of 117 coordinates
+        ]:
+            with self.assertRaisesRegex(BadInput, message):
+                deployment.Mask(mask).check_for(self.deployment)
+
+
+class Statements(unittest.TestCase):
+    """Public inputs that do not fit together, before any point or equation counts."""
+
+    def setUp(self):
+        self.deployment = deployment.Deployment(deployment_file())  # 3 rows, 24 of the curvature, 1 unchanged
+        self.mask = deployment.Mask(mask_file(self.deployment.digest))
+
+    def rejected(self, reason, act):
+        with self.assertRaises(Rejection) as rejected:
+            act()
+        self.assertEqual(rejected.exception.reason, reason)
+
+    def registration(self, certificate=False, model_cut=(3,), curvature_cut=(), unchanged=1, curvature=24, digest=None):
+        rows = [BASE.encode()]
+        file = RegistrationFile(
+            bytes(32), digest or self.deployment.digest, b"c", certificate, list(model_cut), list(curvature_cut),
+            rows * unchanged, rows * curvature, b"",
+        )  # fmt: skip
+        units = make_units(self.deployment, file)
+        forks = [unit.scalars for unit in units]
+        shape = Shape(64, sum(unit.bit_rows for unit in units), forks, len(units), len(units))
+        file.proof = MAGIC + bytes(shape.bytes - len(MAGIC))
+        return Registration(self.deployment, file)
+
+    def test_cuts_of_a_registration(self):
+        self.registration()
+        self.registration(certificate=True, model_cut=(1, 2), curvature_cut=(20, 4), curvature=0)
+        for change in [
+            dict(model_cut=(2,)), dict(curvature_cut=(24,)), dict(certificate=True),
+            dict(certificate=True, curvature_cut=(24, 0)), dict(certificate=True, curvature_cut=(23,)),
+        ]:  # fmt: skip
+            self.rejected("statement", lambda change=change: self.registration(**change))
+
+    def test_rows_of_a_registration(self):
+        self.rejected("deployment", lambda: self.registration(digest=bytes(32)))
+        self.rejected("point", self.registration().check)  # counts are right: the zero bytes come next
+        for change in (dict(unchanged=0), dict(curvature=23)):
+            self.rejected("statement", self.registration(**change).check)
+
+    def window(self, model=3, curvature=24, unchanged=1):
+        rows = [BASE.encode()]
+        current = ModelCommitment(bytes(32), [], rows * model)
+        registered = Registered(bytes(32), b"c", False, rows * unchanged, rows * curvature, current)
+        shape = Plan(self.deployment, self.mask, "group-obs", [3]).shape()
+        file = ProofFile(
+            "group-obs", self.deployment.digest, bytes(32), self.mask.digest, current.digest(), b"c", b"w", [3],
+            MAGIC + bytes(shape.bytes - len(MAGIC)),
+        )  # fmt: skip
+        return Window(self.deployment, registered, current, self.mask, file)
+
+    def test_rows_of_a_window(self):
+        self.rejected("point", self.window().check)
+        for change in (dict(model=2), dict(curvature=25), dict(unchanged=0)):
+            self.rejected("statement", self.window(**change).check)
+
+    def test_sizes_of_a_window(self):
+        # Slots of one entry: a plane for each bit of a slack.
+        tiny = deployment.Deployment(deployment_file(width=30, geometry=(1, 128)))
+        mask = deployment.Mask(mask_file(tiny.digest))
+        self.rejected("statement", lambda: Plan(tiny, mask, "group-obs", [tiny.layout.rows]))
+        Plan(tiny, mask, "mask-only", [tiny.layout.rows])
+        large = deployment.Deployment(deployment_file(geometry=(8, 128), tensors=[(b"a", 1, [2**32])]))
+        mask = deployment.Mask(mask_file(large.digest))
+        self.rejected("statement", lambda: Plan(large, mask, "group-obs", [large.layout.rows]))
+
+
+if __name__ == "__main__":
+    unittest.main()

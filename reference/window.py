@@ -1,0 +1,280 @@
+"""A window: θ_u is what the operator makes of the committed θ_p, with the committed curvature, for the mask M.
+
+An index i of a segment is (slot b, position j in it), and also (row, position in the row). u_i = 1 where i carries a
+weight outside M, m_i = 1 − u_i everywhere else, padding included; x = θ_u − θ_p; y = A x, A = L Lᵀ + μ I block by
+block. Bit planes 0 .. w−1 are those of θ_u, w .. w+Q−1 those of the blocks' slacks Y_blk − Σ u y²; the last plane, of
+segment 0 only, is the slack of the cap. The operator mask-only has none of y, L and slacks, and the cap is 0 / 1.
+"""
+
+from dataclasses import dataclass
+
+from argument import Expression, Pair, Proof, Shape, Verifier, decode_points, settle
+from deployment import Segment, make_segments
+from files import ModelCommitment, reject_if
+from multilinear import eq, eq_factors, eq_table, log2_ceil, multiply_factors, power_factors, powers, prefix
+from registration import real_sum, sign_weights, value_rows
+from ristretto import ORDER
+from transcript import Transcript
+
+
+@dataclass
+class WindowSegment:
+    segment: Segment
+    masked: list  # indices i
+    row_variables: int
+    variables: int
+    slot_variables: int
+    first_bit_row: int
+    cap: bool  # carries the plane of the cap's slack
+    planes: int
+
+    @property
+    def plane_variables(self):
+        return log2_ceil(self.planes)
+
+
+class Plan:
+    """Segments and counts, all from public inputs."""
+
+    def __init__(self, deployment, mask, operator, segmentation):
+        layout = deployment.layout
+        self.deployment, self.layout, self.operator, self.segmentation = deployment, layout, operator, segmentation
+        self.compensates = operator == "group-obs"
+        self.slack_bits = deployment.slack_bits if self.compensates else 0  # NB
+        self.slack_planes = -(-self.slack_bits // layout.stride)  # Q
+        self.block_planes = deployment.width + self.slack_planes  # planes that have every row of their segment
+        reject_if(self.block_planes + 1 > 64, "statement", "more than 64 bit planes")
+        indices = [layout.padded_index(coordinate) for coordinate in mask.support]
+        self.segments, self.bit_rows = [], 0
+        for number, segment in enumerate(make_segments(layout, segmentation)):
+            row_variables = log2_ceil(segment.rows)
+            variables = row_variables + log2_ceil(layout.row)
+            reject_if(variables > 31, "statement", f"a segment of {segment.rows} rows is too large")
+            first, end = segment.first_row * layout.row, (segment.first_row + segment.rows) * layout.row
+            cap = self.compensates and number == 0
+            masked = [i - first for i in indices if first <= i < end]
+            slot_variables, planes = variables - log2_ceil(layout.stride), self.block_planes + cap
+            self.segments.append(
+                WindowSegment(segment, masked, row_variables, variables, slot_variables, self.bit_rows, cap, planes)
+            )
+            self.bit_rows += self.block_planes * segment.rows
+        self.bit_rows += self.compensates  # the one row of the cap's plane comes last
+
+    def evaluations(self, s):
+        """Scalars sent at the end of the joint sumcheck."""
+        return 6 + self.slack_planes + s.cap if self.compensates else 4
+
+    def shape(self):
+        forks = []
+        for s in self.segments:
+            scalars = 1 + 3 * s.variables + self.evaluations(s) + 3 * s.plane_variables + 2
+            if self.compensates:
+                scalars += 2 * s.variables + 3 + 3 * s.variables + 3
+            forks.append(scalars)
+        count = len(self.segments)
+        pairs, products = (3, 5) if self.compensates else (1, 2)
+        return Shape(self.layout.row, self.bit_rows, forks, pairs * count, products * count)
+
+
+def window_transcript(plan, mask, registered, current, proof):
+    main = Transcript("zkapex window 1")
+    main.absorb("operator", plan.operator.encode())
+    main.absorb("deployment", plan.deployment.digest)
+    main.absorb("segmentation", b"".join(rows.to_bytes(8, "little") for rows in plan.segmentation))
+    main.absorb("mask", mask.digest)
+    main.absorb("window", mask.window)
+    main.absorb("client", registered.client)
+    main.absorb("registration", registered.digest)
+    main.absorb("nonce", mask.nonce)
+    main.absorb("model", b"".join(current.rows))
+    main.absorb("curvature", b"".join(registered.curvature))
+    main.absorb("bit rows", b"".join(proof.rows))
+    main.absorb("unchanged", b"".join(registered.unchanged))
+    main.absorb("pads", proof.pads)
+    return main
+
+
+class SegmentReplay:
+    """One segment on its fork. Rows are numbered: bit rows of the proof, then Com(θ_p), then Com(C_p)."""
+
+    def __init__(self, plan, s, verifier):
+        self.plan, self.s, self.verifier = plan, s, verifier
+        self.deployment, self.layout = plan.deployment, plan.layout
+        self.channel = verifier.fork("segment")
+        self.transcript = self.channel.transcript
+
+    def run(self):
+        """Returns K, this segment's part of the cap: Σ_i [(num m_i − den u_i) x_i² − 2^i b_cap(i)]."""
+        k = self.joint_sumcheck()
+        self.kappa, self.b = self.verifier.planes(self.channel, self.tau_k, self.rest)
+        self.x = self.theta_u - self.theta_p
+        if self.plan.compensates:
+            self.verifier.products.append((self.y, self.y, self.y_square))
+        self.verifier.products.append((self.x, self.x, self.x_square))
+        if self.plan.compensates:
+            self.products_with_the_factor()
+        self.open()
+        return k
+
+    def joint_sumcheck(self):
+        """Σ_i { eq(τ, i) Σ_k eq(τ_k, k) (b_k(i)² − b_k(i))                            bits are bits
+               + α_0 eq(τ, i) m_i θ_u(i)                                               masked, padded weights are zero
+               + α_1 eq(τ_b, b) [u_i y_i² + Σ_q 2^(qS+j) b_{w+q}(i)]                   every block's residual
+               + α_2 [(num m_i − den u_i) x_i² − 2^i b_cap(i)] }                       the cap
+           = α_1 Y_blk Σ_{b committed} eq(τ_b, b) + α_2 K"""
+        s, plan, channel = self.s, self.plan, self.channel
+        [k] = channel.receive("K", 1)
+        self.tau_k = self.transcript.challenges("tau_k", s.plane_variables)
+        tau = self.transcript.challenges("tau", s.variables)
+        alpha = self.transcript.challenges("alpha", 3)
+        claim = k * alpha[2]
+        if plan.compensates:
+            slots = s.segment.rows * self.layout.slots_per_row
+            committed = prefix(eq_factors(tau[: s.slot_variables]), slots)
+            claim = claim + alpha[1] * self.deployment.residual_bound * committed
+        self.r, claim = channel.sumcheck("joint", s.variables, 3, claim)
+        sent = channel.receive("joint evaluations", plan.evaluations(s))
+        for value, coefficient in zip(sent, self.joint_coefficients(tau, alpha), strict=True):
+            claim = claim - value * coefficient
+        self.verifier.require_zero(claim)
+        if plan.compensates:
+            self.y, self.y_square, *sent = sent
+        self.x_square, self.theta_u, self.theta_p, *self.slacks, self.rest = sent
+        return k
+
+    def joint_coefficients(self, tau, alpha):
+        """What multiplies the values sent in the summand at r. With compensation y, y², x², θ_u, θ_p, the slack planes,
+        the cap plane where there is one, the rest over the planes; without it x², θ_u, θ_p, the rest."""
+        plan, s, r = self.plan, self.s, self.r
+        r_b, r_j, tau_b = r[: s.slot_variables], r[s.slot_variables :], tau[: s.slot_variables]
+        u, weighted_u = self.free_weights(r_b, r_j, tau_b)
+        e, m = eq(tau, r), 1 - u
+        num, den = (self.deployment.cap_numerator, self.deployment.cap_denominator) if plan.compensates else (0, 1)
+        squares = alpha[2] * (num * m - den * u)
+        zeros = alpha[0] * e * m
+        if not plan.compensates:
+            return [squares, zeros, 0, e]
+        out = [0, alpha[1] * weighted_u, squares, zeros, 0]
+        stride, residual = self.layout.stride, alpha[1] * eq(tau_b, r_b)
+        for q in range(plan.slack_planes):  # 2^(qS+j) where qS + j < NB
+            bits = min(stride, plan.slack_bits - q * stride)
+            out.append(residual * 2 ** (q * stride) * prefix(power_factors(r_j), bits))
+        if s.cap:  # 2^i for i < NB
+            out.append(-alpha[2] * prefix(power_factors(r), plan.slack_bits))
+        return out + [e]
+
+    def free_weights(self, r_b, r_j, tau_b):
+        """The extensions of u_i and of eq(τ_b, b) u_i at (r_b, r_j): what carries a weight, less the mask."""
+        segment, at_slot = self.s.segment, eq_factors(r_b)
+        u = real_sum(segment, at_slot, r_j)
+        weighted_u = real_sum(segment, multiply_factors(at_slot, eq_factors(tau_b)), r_j)
+        slot, tau, inside = eq_table(r_b), eq_table(tau_b), eq_table(r_j)
+        for i in self.s.masked:
+            b, j = divmod(i, self.layout.stride)
+            u -= slot[b] * inside[j]
+            weighted_u -= slot[b] * tau[b] * inside[j]
+        return u % ORDER, weighted_u % ORDER
+
+    def products_with_the_factor(self):
+        """y = A x at r, by two products with L. With v(b, l) = eq(r_b, b) Σ_j eq(r_j, j) L_b[j, l] and z = Lᵀ x:
+        y(r) − μ x(r) = Σ_{b,l} v z, to ρ; then both at once
+        v(ρ) + η z(ρ) = Σ_{b,j} eq(ρ_b, b) L(b, j, ρ_l) (eq(r, (b, j)) + η x(b, j)), to σ."""
+        s, channel, verifier = self.s, self.channel, self.verifier
+        self.rho, claim = channel.sumcheck("product 1", s.variables, 2, self.y - self.x * self.deployment.floor)
+        v, z, vz = channel.receive("v, z, vz", 3)
+        verifier.require_zero(claim - vz)
+        verifier.products.append((v, z, vz))
+        eta = self.transcript.challenge("eta")
+        self.sigma, claim = channel.sumcheck("product 2", s.variables, 3, v + z * eta)
+        self.factor, self.x_sigma, factor_x = channel.receive("L, x, Lx", 3)
+        slots = eq(self.rho[: s.slot_variables], self.sigma[: s.slot_variables])
+        verifier.require_zero(claim - self.factor * (slots * eq(self.r, self.sigma)) - factor_x * (slots * eta))
+        verifier.products.append((self.factor, self.x_sigma, factor_x))
+
+    def open(self):
+        """The pairs. At r: θ_u + δ θ_p + δ² Σ_k eq(κ, k) b_k + Σ_q δ^(3+q) b_{w+q}, the cap plane after the slacks;
+        at σ: θ_u − θ_p; at (σ, ρ_l): L."""
+        s, plan, rows = self.s, self.plan, self.s.row_variables
+        one, delta, delta2, *of_slacks = powers(self.transcript.challenge("delta"), 3 + len(self.slacks))
+        signs = sign_weights(self.deployment.width)
+        planes = [delta2 * e % ORDER for e in eq_table(self.kappa)[: s.planes]]
+        planes = [p + extra for p, extra in zip(planes, signs + of_slacks, strict=True)]
+        value = self.theta_u * one + self.theta_p * delta + self.b * delta2
+        for slack, weight in zip(self.slacks, of_slacks, strict=True):
+            value = value + slack * weight
+        row = eq_table(self.r[:rows])
+        combination = self.plane_rows(planes, row) | self.model_rows(delta, row)
+        self.verifier.pairs.append(Pair(combination, self.r[rows:], value))
+        if not plan.compensates:
+            return
+
+        row = eq_table(self.sigma[:rows])
+        combination = self.plane_rows(signs, row) | self.model_rows(-1, row)
+        self.verifier.pairs.append(Pair(combination, self.sigma[rows:], self.x_sigma))
+
+        # A row of the curvature holds n / S² squares: its number is the highest variables of σ.
+        stride = self.layout.stride
+        point, high = self.sigma + self.rho[s.slot_variables :], rows + log2_ceil(stride)
+        first = plan.bit_rows + self.layout.rows + s.segment.first_row * stride
+        weight = eq_table(point[:high])
+        combination = {first + t: weight[t] for t in range(s.segment.rows * stride)}
+        self.verifier.pairs.append(Pair(combination, point[high:], self.factor))
+
+    def plane_rows(self, planes, row):
+        out = {}
+        for k, plane in enumerate(planes):
+            if k == self.plan.block_planes:  # the cap's: one row, the last of the proof
+                out[self.plan.bit_rows - 1] = plane * row[0] % ORDER
+                continue
+            for t in range(self.s.segment.rows):
+                out[self.s.first_bit_row + k * self.s.segment.rows + t] = plane * row[t] % ORDER
+        return out
+
+    def model_rows(self, weight, row):
+        first = self.plan.bit_rows + self.s.segment.first_row
+        return {first + t: weight * row[t] % ORDER for t in range(self.s.segment.rows)}
+
+
+class Window:
+    """The proof of a window against the client's registration and its model before the window, `current`."""
+
+    def __init__(self, deployment, registered, current, mask, file):
+        reject_if(file.deployment != deployment.digest, "deployment", "the proof is for another deployment")
+        same_mask = file.mask == mask.digest and file.window == mask.window
+        reject_if(not same_mask, "mask", "the proof was made for another mask")
+        self.plan = Plan(deployment, mask, file.operator, file.segmentation)
+        reject_if(file.client != registered.client, "client", "the proof is of another client")
+        same = file.registration == registered.digest == current.registration
+        reject_if(not same, "registration", "the proof or the model commitment belongs to another registration")
+        reject_if(mask.window in current.windows, "window", "this window was applied already")
+        reject_if(file.model != current.digest(), "model", "the proof starts from another model than the current one")
+        self.registered, self.current, self.mask = registered, current, mask
+        self.shape = self.plan.shape()
+        self.proof = Proof(file.proof, self.shape)
+
+    def check(self):
+        """The sum that must vanish."""
+        plan, registered, current, proof = self.plan, self.registered, self.current, self.proof
+        fits = (
+            len(current.rows) == plan.layout.rows
+            and len(registered.unchanged) == plan.layout.unchanged_rows
+            and len(registered.curvature) == plan.layout.rows * plan.layout.stride
+        )
+        reject_if(not fits, "statement", "the commitments do not have the rows of the deployment's layout")
+        encoded = proof.rows + current.rows + (registered.curvature if plan.compensates else [])
+        rows = decode_points(encoded, "row commitments")
+        main = window_transcript(plan, self.mask, registered, current, proof)
+        verifier = Verifier(self.shape, proof, main)
+        cap = Expression()
+        for s in plan.segments:
+            cap = cap + SegmentReplay(plan, s, verifier).run()
+        verifier.require_zero(cap)  # Σ K = 0 over the segments
+        return settle(main, verifier.reduce(), proof, rows)
+
+    def next_model(self):
+        """Com(θ_u), which follows from the bit rows: the model that the next window starts from."""
+        plan, rows = self.plan, []
+        for s in plan.segments:
+            planes = self.proof.rows[s.first_bit_row : s.first_bit_row + plan.block_planes * s.segment.rows]
+            rows += value_rows(planes, s.segment.rows, plan.deployment.width)
+        return ModelCommitment(self.current.registration, [*self.current.windows, self.mask.window], rows)

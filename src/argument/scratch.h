@@ -1,0 +1,48 @@
+// Long vectors of scalars that wait for the end of a proof: in memory, or in a file without a name that goes away with
+// the process. What is in them is as secret as the witness.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "algebra/scalar.h"
+#include "base/files.h"
+
+namespace zkapex {
+
+class ScratchFile;
+
+// A vector that was put away. Any thread may load it.
+class KeptVector {
+ public:
+  KeptVector() = default;
+  KeptVector(std::vector<Scalar> values)  // NOLINT: implicit by design
+      : memory_(std::move(values)) {}
+
+  [[nodiscard]] Result<std::vector<Scalar>> load() const;
+
+ private:
+  friend class Scratch;
+  KeptVector(std::shared_ptr<const ScratchFile> file, uint64_t offset, size_t size)
+      : file_(std::move(file)), offset_(offset), size_(size) {}
+
+  std::vector<Scalar> memory_;
+  std::shared_ptr<const ScratchFile> file_;
+  uint64_t offset_ = 0;
+  size_t size_ = 0;
+};
+
+class Scratch {
+ public:
+  // Everything stays in memory.
+  Scratch() = default;
+  // In a file in `folder`, readable by nobody else and unlinked at once.
+  [[nodiscard]] static Result<Scratch> in(const Path& folder);
+
+  [[nodiscard]] Result<KeptVector> keep(std::vector<Scalar> values);
+
+ private:
+  std::shared_ptr<ScratchFile> file_;
+};
+
+}  // namespace zkapex

@@ -1,0 +1,50 @@
+#include "argument/scratch.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace zkapex {
+namespace {
+
+std::vector<Scalar> sequence(uint64_t first, size_t count) {
+  std::vector<Scalar> out;
+  for (size_t k = 0; k < count; ++k) out.push_back(Scalar::from_u64(first + k));
+  return out;
+}
+
+TEST(Scratch, GivesBackWhatItKeeps) {
+  const Path folder = std::filesystem::temp_directory_path();
+  Result<Scratch> disk = Scratch::in(folder);
+  ASSERT_TRUE(disk.ok()) << disk.error().message;
+  for (Scratch scratch : {Scratch(), *disk}) {
+    const Result<KeptVector> a = scratch.keep(sequence(5, 1000)), b = scratch.keep({}),
+                             c = scratch.keep(sequence(9, 3));
+    ASSERT_TRUE(a.ok() && b.ok() && c.ok());
+    EXPECT_EQ(*c->load(), sequence(9, 3));
+    EXPECT_EQ(*a->load(), sequence(5, 1000));
+    EXPECT_EQ(*a->load(), sequence(5, 1000));
+    EXPECT_TRUE(b->load()->empty());
+  }
+}
+
+TEST(Scratch, LeavesNoName) {
+  const Path folder = std::filesystem::temp_directory_path() / fmt::format("zkapex-scratch-test-{}", ::getpid());
+  std::filesystem::create_directory(folder);
+  Result<Scratch> scratch = Scratch::in(folder);
+  ASSERT_TRUE(scratch.ok());
+  ASSERT_TRUE(scratch->keep(sequence(0, 10)).ok());
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  std::filesystem::remove(folder);
+}
+
+TEST(Scratch, AFolderThatIsNotThereIsAnError) {
+  const Result<Scratch> scratch = Scratch::in("/proc/none");
+  ASSERT_FALSE(scratch.ok());
+  EXPECT_NE(scratch.error().message.find("/proc/none"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace zkapex

@@ -1,0 +1,70 @@
+// The client's side: registration and windows, from files to files. The state of a client is a folder:
+//   deployment.zka     a copy of the provider's
+//   registration.zka   public: commitments and range proof
+//   secret.zka         private: integers and openings, replaced as a whole by every window
+#pragma once
+
+#include "argument/generators.h"
+#include "attestation/files.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "unlearning/apply.h"
+
+namespace zkapex {
+
+struct ClientFolder {
+  Path folder;
+  [[nodiscard]] Path deployment() const { return folder / "deployment.zka"; }
+  [[nodiscard]] Path registration() const { return folder / "registration.zka"; }
+  [[nodiscard]] Path secret() const { return folder / "secret.zka"; }
+};
+
+// How to work: what commands share.
+struct WorkSettings {
+  ThreadPool* pool = nullptr;
+  Path cache;                             // of generators
+  uint64_t memory = uint64_t{640} << 20;  // the prover's working memory is cut to this
+  ProgressStyle progress = ProgressStyle::kSilent;
+  bool force = false;  // replace outputs that exist
+};
+
+// Seconds spent in the parts of a command, by name, in order.
+using Timings = std::vector<std::pair<std::string, double>>;
+
+struct RegisterRequest {
+  Path deployment, model, store;
+  std::string client;
+  bool certificate = true;
+  Path out;  // the client's folder
+};
+struct RegisterReport {
+  Sha256::Digest registration{};
+  size_t registration_bytes = 0;
+  Timings seconds;
+};
+[[nodiscard]] Result<RegisterReport> register_client(const RegisterRequest& request, const WorkSettings& settings);
+
+struct UnlearnRequest {
+  Path client;  // folder
+  Path mask;
+  Operator op = Operator::kGroupObs;
+  Path model_out, proof_out;
+  Path model, store;  // where they are now, if not where they were at registration; empty otherwise
+};
+struct UnlearnReport {
+  ObsSummary summary;
+  uint64_t masked = 0;
+  size_t proof_bytes = 0;
+  Timings seconds;
+};
+// Outputs appear, and the client's state moves on, only when all of it is done.
+[[nodiscard]] Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings& settings);
+
+// How many covered rows are proved together within a memory budget, and curvature rows for the certificate.
+[[nodiscard]] uint64_t rows_per_segment(const Deployment& deployment, uint64_t memory);
+[[nodiscard]] uint64_t curvature_rows_per_unit(const Deployment& deployment, uint64_t memory);
+
+// Generators for at least `count` positions; small sets are not worth a file.
+[[nodiscard]] Generators load_generators(size_t count, const WorkSettings& settings);
+
+}  // namespace zkapex

@@ -1,0 +1,58 @@
+#include "attestation/client_model.h"
+
+namespace zkapex {
+
+Status ClientModel::weights(uint64_t first_row, std::span<int64_t> out) const {
+  return read_rows(deployment_.layout(), first_row, out, read_);
+}
+
+Status ClientModel::squares(uint64_t first_slot, uint64_t slots, Squares& out) const {
+  const uint64_t stride = deployment_.layout().geometry().stride();
+  out.resize(store_.header().bits > 8, slots * stride * stride);
+  return out.wide ? read_squares(first_slot, slots, out.wide_entries)
+                  : read_squares(first_slot, slots, out.narrow_entries);
+}
+
+template <class Entry>
+Status ClientModel::read_squares(uint64_t first_slot, uint64_t slots, std::vector<Entry>& out) const {
+  const Layout& layout = deployment_.layout();
+  const uint64_t block = layout.geometry().block, stride = layout.geometry().stride(), entries = triangle_size(block);
+  std::vector<Entry> factors;
+  for (uint64_t k = 0; k < slots;) {
+    const std::span<Entry> square(out.data() + k * stride * stride, stride * stride);
+    const std::optional<uint64_t> first = layout.block_in_slot(first_slot + k);
+    if (!first) {  // a slot without weights
+      std::fill(square.begin(), square.end(), Entry{0});
+      ++k;
+      continue;
+    }
+    uint64_t run = 1;  // consecutive slots with weights are consecutive blocks
+    while (k + run < slots && layout.block_in_slot(first_slot + k + run)) ++run;
+    factors.resize(run * entries);
+    ZKAPEX_CHECK(store_.read(*first, run, std::span<Entry>(factors)));
+    for (uint64_t b = 0; b < run; ++b, ++k) {
+      expand_factor<Entry>(std::span<const Entry>(factors).subspan(b * entries, entries), block, stride,
+                           std::span<Entry>(out).subspan(k * stride * stride, stride * stride));
+    }
+  }
+  return Done{};
+}
+
+UnlearnedModel::UnlearnedModel(const Deployment& deployment)
+    : deployment_(deployment),
+      weights_(deployment.parameters().weights.width, deployment.layout().coordinates()),
+      residuals_(deployment.layout().slots()) {}
+
+void UnlearnedModel::set_block(const Layout::Block& block, std::span<const int64_t> weights, const Wide& residual) {
+  weights_.set(block.first_coordinate, weights);
+  residuals_[block.slot] = residual;
+}
+
+Status UnlearnedModel::weights(uint64_t first_row, std::span<int64_t> out) const {
+  return read_rows(deployment_.layout(), first_row, out, [&](uint64_t first, std::span<int64_t> to) {
+    weights_.get(first, to);
+    return Status(Done{});
+  });
+}
+
+}  // namespace zkapex

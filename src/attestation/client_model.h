@@ -1,0 +1,46 @@
+// A client's model and curvature as provers read them: integers by coordinate from somewhere, factors from the store.
+#pragma once
+
+#include "attestation/model_reader.h"
+#include "attestation/window_bits.h"
+#include "curvature/store.h"
+#include "unlearning/deployment.h"
+#include "weights/packed_weights.h"
+
+namespace zkapex {
+
+class ClientModel : public ModelReader {
+ public:
+  // All outlive this. The store was made for the deployment.
+  ClientModel(const Deployment& deployment, CoordinateReader read, const StoreReader& store)
+      : deployment_(deployment), read_(std::move(read)), store_(store) {}
+
+  Status weights(uint64_t first_row, std::span<int64_t> out) const override;
+  Status squares(uint64_t first_slot, uint64_t slots, Squares& out) const override;
+
+ private:
+  template <class Entry>
+  Status read_squares(uint64_t first_slot, uint64_t slots, std::vector<Entry>& out) const;
+
+  const Deployment& deployment_;
+  CoordinateReader read_;
+  const StoreReader& store_;
+};
+
+// θ_u as the operator gives it, block by block, in memory.
+class UnlearnedModel : public OperatorOutput {
+ public:
+  explicit UnlearnedModel(const Deployment& deployment);
+
+  void set_block(const Layout::Block& block, std::span<const int64_t> weights, const Wide& residual);
+  Status weights(uint64_t first_row, std::span<int64_t> out) const override;
+  [[nodiscard]] Wide residual(uint64_t slot) const override { return residuals_[slot]; }
+  [[nodiscard]] const PackedWeights& packed() const { return weights_; }
+
+ private:
+  const Deployment& deployment_;
+  PackedWeights weights_;
+  std::vector<Wide> residuals_;  // by slot
+};
+
+}  // namespace zkapex

@@ -1,0 +1,147 @@
+#include "attestation/files.h"
+
+#include "base/names.h"
+
+namespace zkapex {
+
+namespace {
+
+constexpr size_t kMaxParts = size_t{1} << 24;
+
+void put_segmentation(ByteWriter& out, const Segmentation& parts) {
+  out.u32(static_cast<uint32_t>(parts.size()));
+  for (const uint64_t rows : parts) out.u64(rows);
+}
+
+void put_points(ByteWriter& out, const std::vector<EncodedPoint>& points) {
+  out.u64(points.size());
+  for (const EncodedPoint& p : points) out.raw(p);
+}
+
+// Lists are as long as the bytes that are left allow, checked before anything is allocated.
+Result<Segmentation> get_segmentation(ByteReader& in) {
+  ZKAPEX_TRY(const uint32_t count, in.u32());
+  if (count > kMaxParts || size_t{count} * 8 > in.left())
+    return error("truncated: {} parts of a cut do not fit", count);
+  Segmentation out(count);
+  for (uint64_t& rows : out) {
+    ZKAPEX_TRY(rows, in.u64());
+  }
+  return out;
+}
+
+Result<std::vector<EncodedPoint>> get_points(ByteReader& in) {
+  ZKAPEX_TRY(const uint64_t count, in.u64());
+  if (count > in.left() / 32) return error("truncated: {} points do not fit in {} bytes", count, in.left());
+  std::vector<EncodedPoint> out(count);
+  for (EncodedPoint& p : out) {
+    ZKAPEX_TRY(p, in.array<32>());
+  }
+  return out;
+}
+
+Result<Bytes> get_proof(ByteReader& in) {
+  ZKAPEX_TRY(const uint64_t size, in.u64());
+  if (size != in.left()) return error("the proof has {} bytes, {} are left", size, in.left());
+  ZKAPEX_TRY(const ByteView bytes, in.raw(size));
+  return Bytes(bytes.begin(), bytes.end());
+}
+
+void put_proof(ByteWriter& out, ByteView proof) {
+  out.u64(proof.size());
+  out.raw(proof);
+}
+
+}  // namespace
+
+Status check_client_name(std::string_view name) { return check_name(name, "a client identifier"); }
+
+Bytes RegistrationFile::content() const {
+  ByteWriter out;
+  out.raw(deployment);
+  out.text(client);
+  out.u8(certificate ? 1 : 0);
+  put_segmentation(out, cut.model);
+  put_segmentation(out, cut.curvature);
+  put_points(out, unchanged);
+  put_points(out, curvature);
+  put_proof(out, proof);
+  return out.take();
+}
+
+Result<RegistrationFile> RegistrationFile::decode(ByteView file) {
+  ZKAPEX_TRY(const ByteView content, unframe(kKind, file));
+  ByteReader in(content);
+  RegistrationFile out;
+  ZKAPEX_TRY(out.deployment, in.array<32>());
+  ZKAPEX_TRY(out.client, in.text(kMaxClientName));
+  ZKAPEX_CHECK(check_client_name(out.client));
+  ZKAPEX_TRY(const uint8_t certificate, in.u8());
+  if (certificate > 1) return error("the certificate flag is {}, not 0 or 1", certificate);
+  out.certificate = certificate == 1;
+  ZKAPEX_TRY(out.cut.model, get_segmentation(in));
+  ZKAPEX_TRY(out.cut.curvature, get_segmentation(in));
+  ZKAPEX_TRY(out.unchanged, get_points(in));
+  ZKAPEX_TRY(out.curvature, get_points(in));
+  ZKAPEX_TRY(out.proof, get_proof(in));
+  return out;
+}
+
+Bytes ProofFile::content() const {
+  ByteWriter out;
+  out.u8(static_cast<uint8_t>(op));
+  out.raw(deployment);
+  out.raw(registration);
+  out.raw(mask);
+  out.raw(model);
+  out.text(client);
+  out.text(window);
+  put_segmentation(out, segmentation);
+  put_proof(out, proof);
+  return out.take();
+}
+
+Result<ProofFile> ProofFile::decode(ByteView file) {
+  ZKAPEX_TRY(const ByteView content, unframe(kKind, file));
+  ByteReader in(content);
+  ProofFile out;
+  ZKAPEX_TRY(const uint8_t op, in.u8());
+  if (op != static_cast<uint8_t>(Operator::kGroupObs) && op != static_cast<uint8_t>(Operator::kMaskOnly)) {
+    return error("there is no operator {}", op);
+  }
+  out.op = static_cast<Operator>(op);
+  ZKAPEX_TRY(out.deployment, in.array<32>());
+  ZKAPEX_TRY(out.registration, in.array<32>());
+  ZKAPEX_TRY(out.mask, in.array<32>());
+  ZKAPEX_TRY(out.model, in.array<32>());
+  ZKAPEX_TRY(out.client, in.text(kMaxClientName));
+  ZKAPEX_TRY(out.window, in.text(Mask::kMaxWindow));
+  ZKAPEX_TRY(out.segmentation, get_segmentation(in));
+  ZKAPEX_TRY(out.proof, get_proof(in));
+  return out;
+}
+
+Bytes ModelCommitment::content() const {
+  ByteWriter out;
+  out.raw(registration);
+  out.u32(static_cast<uint32_t>(windows.size()));
+  for (const std::string& window : windows) out.text(window);
+  put_points(out, rows);
+  return out.take();
+}
+
+Result<ModelCommitment> ModelCommitment::decode(ByteView file) {
+  ZKAPEX_TRY(const ByteView content, unframe(kKind, file));
+  ByteReader in(content);
+  ModelCommitment out;
+  ZKAPEX_TRY(out.registration, in.array<32>());
+  ZKAPEX_TRY(const uint32_t windows, in.u32());
+  for (uint32_t k = 0; k < windows; ++k) {
+    ZKAPEX_TRY(out.windows.emplace_back(), in.text(Mask::kMaxWindow));
+  }
+  ZKAPEX_TRY(out.rows, get_points(in));
+  ZKAPEX_CHECK(in.finish());
+  return out;
+}
+
+}  // namespace zkapex

@@ -1,0 +1,49 @@
+// The public tables of the joint sumcheck at a point, evaluated by the verifier without building them.
+//
+//   real_i = 1 iff i carries a weight;  u_i = real_i, less 1 on the mask;  e(b) any product function of the slot b
+#pragma once
+
+#include "algebra/multilinear.h"
+#include "attestation/window_plan.h"
+
+namespace zkapex {
+
+// Σ_i real_i f(slot) eq(r_j, j), f a product function of the slot.
+[[nodiscard]] Scalar real_sum(const Geometry& geometry, const Segment& rows, const ProductFunction& f,
+                              std::span<const Scalar> r_j);
+
+// At r = (r_b, r_j), for the segment's mask: the extensions of u_i and of eq(tau_b, slot) u_i.
+struct FreeAt {
+  Scalar u, weighted_u;
+};
+[[nodiscard]] FreeAt free_at(const WindowPlan& plan, const WindowSegment& segment, std::span<const Scalar> r,
+                             std::span<const Scalar> tau_b);
+
+// The weight 2^(q S + j) of slack plane q, where q S + j < NB, at r_j; that of the cap's plane, 2^i for i < NB, at r.
+[[nodiscard]] Scalar slack_weight(const WindowPlan& plan, unsigned q, std::span<const Scalar> r_j);
+[[nodiscard]] Scalar cap_weight(const WindowPlan& plan, std::span<const Scalar> r);
+
+// Σ eq(tau_b, b) over the slots of committed rows.
+[[nodiscard]] Scalar committed_slots(const WindowSegment& segment, std::span<const Scalar> tau_b);
+
+// The challenges of the joint sumcheck.
+struct JointChallenges {
+  std::vector<Scalar> tau_k, tau, alpha;  // alpha: of the masked weights, the residuals, the cap
+};
+
+// In the last claim of the joint sumcheck, the coefficients of what is then sent. With compensation
+//   y, y², x², θ_u, θ_p, each slack plane, the cap plane where there is one, the rest over the planes
+// and without  x², θ_u, θ_p, the rest over the planes.
+[[nodiscard]] std::vector<Scalar> joint_coefficients(const WindowPlan& plan, const WindowSegment& segment,
+                                                     const Parameters& parameters, const JointChallenges& challenges,
+                                                     std::span<const Scalar> r);
+
+// num and den of the cap; without compensation 0 and 1: nothing outside the mask may move.
+struct Cap {
+  Scalar numerator, denominator;
+};
+[[nodiscard]] Cap cap_of(const WindowPlan& plan, const Parameters& parameters);
+
+[[nodiscard]] Scalar to_scalar(const Wide& value);  // below 2^512
+
+}  // namespace zkapex

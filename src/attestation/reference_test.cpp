@@ -1,0 +1,260 @@
+// Two implementations, one format: this program and the reference verifier in reference/ give the same answer to the
+// same files, and derive the same commitments from them.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <functional>
+#include <optional>
+
+#include "attestation/provider.h"
+#include "attestation/registration_prover.h"
+#include "attestation/window_testing.h"
+#include "base/files.h"
+
+namespace zkapex {
+namespace {
+
+using testing::TestWindow;
+using testing::WindowOptions;
+
+// What a verifier is given.
+struct PublicFiles {
+  Bytes deployment, registration, mask, proof;
+  std::optional<Bytes> commitment;  // of the model before the window, where it is not the registered one
+};
+
+struct ClientOptions {
+  std::string name = "client 1";
+  bool certificate = false;
+  bool false_registration = false;  // its range proof does not hold, though windows go on from it
+};
+
+// A registered client whose windows follow each other.
+class Client {
+ public:
+  Client(const WindowOptions& window, const ClientOptions& options, ThreadPool& pool)
+      : window_(window, pool), pool_(pool) {
+    const Deployment& deployment = *window_.deployment;
+    const Layout& layout = deployment.layout();
+    const RegistrationCut cut{cut_rows(layout.rows(), 2),
+                              options.certificate ? cut_rows(curvature_rows(layout), 9) : Segmentation{}};
+    const RegistrationPlan plan = *RegistrationPlan::make(deployment, options.certificate, cut);
+    ProvedRegistration proved = *prove_registration({&deployment, options.name, window_.unchanged.encoded, {}}, plan,
+                                                    TestWindow::Before(window_), 1 << 12, window_.generators(), pool);
+    Bytes proof = proved.proof.encode();
+    if (options.false_registration) proof[proof.size() - 32] ^= 1;
+    registration_ = {deployment.digest(), options.name, options.certificate, cut, window_.unchanged.encoded,
+                     proved.curvature,    proof};
+    registered_ = *open_registration(deployment, registration_, false, window_.generators(), pool);
+    current_ = registered_.model;
+    blindings_ = std::move(proved.model_blindings);
+    curvature_blindings_ = std::move(proved.curvature_blindings);
+  }
+
+  // Applies the window and returns its files.
+  PublicFiles unlearn(const std::string& window) {
+    window_.mask.window = window;
+    window_.solve();
+    const WindowPlan plan = window_.plan();
+    const TestWindow::Before before(window_);
+    const WindowBits bits = *WindowBits::make(*window_.deployment, plan, before, TestWindow::After(window_), pool_);
+    const WindowStatement statement{&*window_.deployment, &window_.mask, registered_.client,
+                                    registered_.digest,   current_.rows, registered_.curvature,
+                                    registered_.unchanged};
+    const ModelOpenings openings{{blindings_.data(), blindings_.size()},
+                                 {curvature_blindings_.data(), curvature_blindings_.size()}};
+    WindowProof proved = *prove_window(statement, plan, bits, before, openings, window_.generators(), pool_);
+    const ProofFile file{plan.op(),
+                         window_.deployment->digest(),
+                         registered_.digest,
+                         window_.mask.digest(),
+                         current_.digest(),
+                         registered_.client,
+                         window,
+                         plan.segmentation(),
+                         proved.proof.encode()};
+    PublicFiles out{window_.deployment->serialize(), registration_.encode(), window_.mask.serialize(), file.encode(),
+                    std::nullopt};
+    if (!current_.windows.empty()) out.commitment = current_.encode();
+    current_ = *next_model(*window_.deployment, current_, window_.mask, file, pool_);
+    blindings_ = std::move(proved.blindings);
+    window_.theta_p = window_.theta_u;
+    std::vector<uint64_t>& support = window_.mask.support;  // the next window's: one coordinate further
+    if (support.back() + 1 == window_.deployment->layout().coordinates()) support.pop_back();
+    for (uint64_t& coordinate : support) ++coordinate;
+    return out;
+  }
+
+  [[nodiscard]] const ModelCommitment& current() const { return current_; }
+  [[nodiscard]] const Generators& generators() const { return window_.generators(); }
+
+ private:
+  TestWindow window_;
+  ThreadPool& pool_;
+  RegistrationFile registration_;
+  Registered registered_;
+  ModelCommitment current_;
+  SecretVector<Scalar> blindings_, curvature_blindings_;
+};
+
+class ReferenceTest : public ::testing::Test {
+ protected:
+  ReferenceTest() { std::filesystem::create_directories(folder_); }
+  ~ReferenceTest() override { std::filesystem::remove_all(folder_); }
+
+  // Both verifiers give this answer: "accepted", the name of a reason, or "error" for files of the provider's own.
+  void expect_answer(const PublicFiles& files, const Generators& generators, std::string_view answer) {
+    EXPECT_EQ(program_answer(files, generators), answer);
+    EXPECT_EQ(reference_answer(files), answer);
+  }
+
+  std::string program_answer(const PublicFiles& files, const Generators& generators) {
+    const auto deployment = Deployment::parse(files.deployment);
+    const auto mask = Mask::parse(files.mask);
+    if (!deployment || !mask || !mask->check_for(*deployment)) return "error";
+    const Verdict verdict = program_verdict(files, *deployment, *mask, generators);
+    return verdict ? "accepted" : std::string(name(verdict.error().reason));
+  }
+
+  // The window is judged before the proof of the registration that it names.
+  Verdict program_verdict(const PublicFiles& files, const Deployment& deployment, const Mask& mask,
+                          const Generators& generators) {
+    ZKAPEX_TRY(const auto registration, submitted<RegistrationFile>(files.registration));
+    ZKAPEX_TRY(const auto proof, submitted<ProofFile>(files.proof));
+    ZKAPEX_TRY(const Registered registered, open_registration(deployment, registration, false, generators, pool_));
+    ModelCommitment current = registered.model;
+    if (files.commitment) {
+      ZKAPEX_TRY(current, submitted<ModelCommitment>(*files.commitment));
+    }
+    ZKAPEX_TRY(const PointSum window, check_window_file(deployment, registered, current, mask, proof, pool_));
+    ZKAPEX_CHECK(open_registration(deployment, registration, true, generators, pool_));
+    return verdict_var(window, generators, pool_);
+  }
+
+  template <class File>
+  static Result<File, Rejection> submitted(const Bytes& bytes) {
+    Result<File> file = File::decode(bytes);
+    if (!file) return Rejection{Reason::kFile, file.error().message};
+    return *std::move(file);
+  }
+
+  // The model commitment that the reference verifier derives from an accepted window is in next().
+  std::string reference_answer(const PublicFiles& files) {
+    std::filesystem::remove(next());
+    const auto put = [&](const char* file, const Bytes& bytes) {
+      EXPECT_TRUE(write_file(folder_ / file, bytes, {.overwrite = true}).ok());
+      return (folder_ / file).string();
+    };
+    std::string command =
+        fmt::format("python3 reference/verify.py --deployment {} --registration {} --mask {} --proof {} -o {}",
+                    put("deployment.zka", files.deployment), put("registration.zka", files.registration),
+                    put("mask.zka", files.mask), put("proof.zka", files.proof), next().string());
+    if (files.commitment) command += " --commitment " + put("commitment.zka", *files.commitment);
+    std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+    std::string output;
+    std::array<char, 256> buffer;
+    while (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr) output += buffer.data();
+    const int status = pclose(pipe);
+    return answer_of(WIFEXITED(status) ? WEXITSTATUS(status) : -1, output);
+  }
+
+  // Exit status and output must fit together; all of the output otherwise, for the test's message.
+  static std::string answer_of(int status, const std::string& output) {
+    constexpr std::string_view kRejected = "rejected (";
+    if (status == 0 && output.starts_with("accepted")) return "accepted";
+    if (status == 1 && output.starts_with(kRejected))
+      return output.substr(kRejected.size(), output.find(')') - kRejected.size());
+    if (status == 2 && output.starts_with("verify.py: ")) return "error";
+    return fmt::format("exit status {}: {}", status, output);
+  }
+
+  // Makes a framed file anew, its content changed.
+  static Bytes reframed(Bytes file, const std::function<void(Bytes&)>& change) {
+    file.resize(file.size() - 32);
+    change(file);
+    const auto digest = sha256(file);
+    file.insert(file.end(), digest.begin(), digest.end());
+    return file;
+  }
+
+  [[nodiscard]] Path next() const { return folder_ / "next.zka"; }
+
+  const Path folder_ = std::filesystem::temp_directory_path() / fmt::format("zkapex-reference-{}", getpid());
+  ThreadPool pool_{2};
+};
+
+TEST_F(ReferenceTest, AWindowAndTheNextAreAcceptedByBoth) {
+  Client client({}, {.certificate = true}, pool_);
+  for (const char* window : {"window 1", "window 2"}) {
+    const PublicFiles files = client.unlearn(window);
+    expect_answer(files, client.generators(), "accepted");
+    EXPECT_EQ(read_file(next(), 1 << 20).value(), client.current().encode());
+  }
+}
+
+TEST_F(ReferenceTest, OtherShapesAreAcceptedByBoth) {
+  const std::vector<WindowOptions> shapes = {
+      {.op = Operator::kMaskOnly},
+      {.block = 7, .tensors = {7, 50}, .rows_per_segment = 2, .seed = 3},
+      {.block = 16, .row = 256, .tensors = {300}, .rows_per_segment = 2, .seed = 4},
+  };
+  for (const WindowOptions& options : shapes) {
+    Client client(options, {}, pool_);
+    expect_answer(client.unlearn("window 1"), client.generators(), "accepted");
+  }
+}
+
+TEST_F(ReferenceTest, ASoundWindowDoesNotSaveAFalseRegistration) {
+  Client client({.tensors = {20}}, {.false_registration = true}, pool_);
+  expect_answer(client.unlearn("window 1"), client.generators(), "equation");
+}
+
+TEST_F(ReferenceTest, BothRefuseForTheSameReason) {
+  const WindowOptions small{.tensors = {20}};
+  Client client(small, {}, pool_), other(small, {.name = "client 2"}, pool_);
+  const PublicFiles first = client.unlearn("window 1"), second = client.unlearn("window 2"),
+                    foreign = other.unlearn("window 1");
+  const auto expect = [&](const PublicFiles& files, std::string_view answer) {
+    expect_answer(files, client.generators(), answer);
+  };
+  const auto proof_with = [&](const std::function<void(Bytes&)>& change) {
+    PublicFiles files = first;
+    files.proof = reframed(files.proof, change);
+    return files;
+  };
+  const auto with = [&](auto member, const Bytes& bytes) {
+    PublicFiles files = first;
+    files.*member = bytes;
+    return files;
+  };
+
+  expect(with(&PublicFiles::registration, foreign.registration), "client");
+  expect(with(&PublicFiles::mask, second.mask), "mask");
+  PublicFiles skipped = second, replayed = first;
+  skipped.commitment.reset();
+  expect(skipped, "model");
+  replayed.commitment = client.current().encode();
+  expect(replayed, "window");
+
+  const size_t proof_bytes = ProofFile::decode(first.proof)->proof.size();
+  const auto at = [&](Bytes& file, size_t offset) -> uint8_t& { return file[file.size() - proof_bytes + offset]; };
+  expect(proof_with([&](Bytes& file) { at(file, 0) ^= 1; }), "version");
+  expect(proof_with([&](Bytes& file) { at(file, 8) ^= 1; }), "point");  // an odd encoding
+  expect(proof_with([&](Bytes& file) { at(file, proof_bytes - 1) |= 0x80; }), "scalar");
+  expect(proof_with([&](Bytes& file) { at(file, proof_bytes - 32) ^= 1; }), "equation");
+  expect(proof_with([](Bytes& file) { file.push_back(0); }), "file");
+  expect(proof_with([](Bytes& file) { file[12] = 3; }), "file");    // no such operator
+  expect(proof_with([](Bytes& file) { file[12] = 2; }), "length");  // mask-only needs fewer rows
+  expect(proof_with([](Bytes& file) { file[13] ^= 1; }), "deployment");
+  expect(proof_with([](Bytes& file) { file[45] ^= 1; }), "registration");
+
+  Bytes damaged = first.mask;
+  ASSERT_FALSE(damaged.empty());
+  damaged.back() ^= 1;
+  expect(with(&PublicFiles::mask, damaged), "error");
+}
+
+}  // namespace
+}  // namespace zkapex

@@ -1,0 +1,214 @@
+#include "attestation/registration_prover.h"
+
+#include <chrono>
+
+#include "algebra/multilinear.h"
+#include "argument/bit_matrix.h"
+#include "argument/plane_rounds.h"
+#include "argument/row_openings.h"
+#include "argument/sumcheck.h"
+#include "attestation/derived_rows.h"
+#include "attestation/real_indices.h"
+#include "attestation/registration_verifier.h"
+#include "base/hash.h"
+
+namespace zkapex {
+
+namespace {
+
+// The integers of a unit's rows.
+class UnitReader {
+ public:
+  UnitReader(const RegistrationPlan& plan, const ModelReader& reader, ThreadPool& pool)
+      : plan_(plan), reader_(reader), pool_(pool) {}
+
+  // The bits of units first .. last − 1, which are of one kind; one segment each.
+  Result<BitMatrix> bits(size_t first, size_t last) const {
+    const std::vector<RangeUnit>& units = plan_.units();
+    std::vector<size_t> rows;
+    for (size_t k = first; k < last; ++k) rows.push_back(units[k].rows.rows);
+    BitMatrix out(plan_.geometry().row, units[first].planes, rows);
+    for (size_t k = first; k < last; ++k) {
+      for (uint64_t t = 0; t < units[k].rows.rows; t += kRowsAtOnce) {
+        const uint64_t count = std::min(kRowsAtOnce, units[k].rows.rows - t);
+        ZKAPEX_TRY(const std::vector<int64_t> values, integers(units[k], t, count));
+        out.fill(k - first, t, {reinterpret_cast<const uint64_t*>(values.data()), values.size()}, pool_);
+      }
+    }
+    return out;
+  }
+
+  Result<std::vector<int64_t>> integers(const RangeUnit& unit, uint64_t first, uint64_t rows) const {
+    const size_t n = plan_.geometry().row;
+    std::vector<int64_t> out(rows * n);
+    if (unit.model) {
+      ZKAPEX_CHECK(reader_.weights(unit.rows.first_row + first, out));
+      return out;
+    }
+    Squares squares;
+    ZKAPEX_CHECK(read_rows(unit.rows.first_row + first, rows, squares));
+    if (squares.wide) {
+      std::copy(squares.wide_entries.begin(), squares.wide_entries.end(), out.begin());
+    } else {
+      std::copy(squares.narrow_entries.begin(), squares.narrow_entries.end(), out.begin());
+    }
+    return out;
+  }
+
+  // Curvature rows: n / S² squares each.
+  Status read_rows(uint64_t first, uint64_t rows, Squares& out) const {
+    const uint64_t stride = plan_.geometry().stride(), per_row = plan_.geometry().row / (stride * stride);
+    return reader_.squares(first * per_row, rows * per_row, out);
+  }
+
+ private:
+  static constexpr uint64_t kRowsAtOnce = 16;
+
+  const RegistrationPlan& plan_;
+  const ModelReader& reader_;
+  ThreadPool& pool_;
+};
+
+void append(CommittedRows& to, const CommittedRows& rows) {
+  to.encoded.insert(to.encoded.end(), rows.encoded.begin(), rows.encoded.end());
+  for (const Scalar& b : rows.blindings) to.blindings.push_back(b);
+}
+
+// Com(C_p) as it is, without the bits: batches of rows.
+Result<CommittedRows> commit_curvature(const Deployment& deployment, const UnitReader& reader, size_t batch_bytes,
+                                       const Generators& generators, Nonces& nonces, ThreadPool& pool) {
+  const uint64_t rows = curvature_rows(deployment.layout()), n = deployment.layout().geometry().row;
+  const unsigned bits = deployment.parameters().curvature_bits;
+  const uint64_t at_once = std::max<uint64_t>(1, batch_bytes / (n * (bits <= 8 ? 1 : 2)));
+  CommittedRows out;
+  Squares squares;
+  for (uint64_t t = 0; t < rows; t += at_once) {
+    ZKAPEX_CHECK(reader.read_rows(t, std::min(at_once, rows - t), squares));
+    if (!squares.wide && bits == 8) {
+      ZKAPEX_TRY(const PackedRows packed, view_rows(squares.narrow_entries, n));
+      ZKAPEX_TRY(const CommittedRows committed, commit_rows_var(generators, packed, nonces, pool));
+      append(out, committed);
+    } else {
+      ZKAPEX_TRY(const PackedMatrix packed,
+                 squares.wide ? pack_rows(squares.wide_entries, n, bits) : pack_rows(squares.narrow_entries, n, bits));
+      ZKAPEX_TRY(const CommittedRows committed, commit_rows_var(generators, packed.view(), nonces, pool));
+      append(out, committed);
+    }
+  }
+  return out;
+}
+
+// All bit rows, as many units at a time as fit.
+Result<CommittedRows> commit_units(const RegistrationPlan& plan, const UnitReader& reader, size_t bits_in_memory,
+                                   const Generators& generators, Nonces& nonces, ThreadPool& pool) {
+  CommittedRows out;
+  const std::vector<RangeUnit>& units = plan.units();
+  for (size_t first = 0, last; first < units.size(); first = last) {
+    size_t bytes = 0;
+    for (last = first; last < units.size() && units[last].model == units[first].model; ++last) {
+      bytes += units[last].bit_rows() * plan.geometry().row / 8;
+      if (last > first && bytes > bits_in_memory) break;
+    }
+    ZKAPEX_TRY(const BitMatrix bits, reader.bits(first, last));
+    ZKAPEX_TRY(const CommittedRows committed, commit_rows_var(generators, bits.packed(), nonces, pool));
+    append(out, committed);
+  }
+  return out;
+}
+
+Status prove_unit(const RegistrationPlan& plan, const RangeUnit& unit, const UnitReader& reader,
+                  std::span<const Scalar> blindings, Sender channel, ThreadPool& pool, size_t index,
+                  ArgumentProver& prover, std::vector<ProverProduct>& products) {
+  Transcript& transcript = channel.transcript();
+  ZKAPEX_TRY(const BitMatrix bits, reader.bits(index, index + 1));
+  const std::vector<Scalar> tau_k = transcript.challenges("tau_k", unit.plane_variables);
+  const std::vector<Scalar> tau = transcript.challenges("tau", unit.variables);
+  const Scalar alpha = transcript.challenge("alpha");
+  std::vector<Scalar> weights = eq_table(tau_k);
+  weights.resize(unit.planes);
+  Sumcheck sumcheck{.variables = unit.variables,
+                    .degree = 3,
+                    .tables = {},
+                    .terms = {},
+                    .eq_point = tau,
+                    .bits = BitPlanes{bits.planes(0), weights}};
+  std::vector<int64_t> values;
+  std::vector<uint8_t> real;
+  if (unit.model) {  // zero on padding: eq (1 − real) θ
+    ZKAPEX_TRY(values, reader.integers(unit, 0, unit.rows.rows));
+    real = real_indices(plan.geometry(), unit.rows);
+    sumcheck.tables = {{values}, {real}};
+    sumcheck.terms = {{alpha, {0}, true}, {-alpha, {1, 0}, true}};
+  }
+  SumcheckProof end = prove_sumcheck(channel, "bits", std::move(sumcheck), Scalar::zero(), pool);
+  const std::vector<Scalar>& r = end.point;
+  Scalar rest;
+  for (unsigned k = 0; k < unit.planes; ++k) rest += weights[k] * (end.planes[k] * end.planes[k] - end.planes[k]);
+  const Scalar e = eq(tau, r);
+  std::vector<Scalar> sent;
+  if (unit.model) {
+    sent = channel.send("evaluations", {end.tables[0], rest}, {{alpha * e * (Scalar::one() - end.tables[1]), e}},
+                        end.claim);
+  } else {
+    sent = channel.send("evaluations", {rest}, {{e}}, end.claim);
+  }
+  const ProverPlanes planes = prove_planes(channel, tau_k, std::move(end.planes), sent.back(), pool);
+  products.push_back({planes.b, planes.b, planes.square});
+
+  const Scalar delta = transcript.challenge("delta");
+  std::vector<Scalar> row = eq_table(std::span(r).first(unit.row_variables)), combined;
+  for (const Scalar& plane : unit_plane_coefficients(unit, delta, planes.kappa)) {
+    for (size_t t = 0; t < unit.rows.rows; ++t) combined.push_back(plane * row[t]);
+  }
+  ProverPair pair;
+  pair.vector = fold_bits(bits.segment(0), bits.words_per_row(), plan.geometry().row, combined, pool);
+  pair.blinding = inner_product(combined, blindings);
+  pair.point.assign(r.begin() + unit.row_variables, r.end());
+  pair.value = unit.model ? sent[0] + delta * planes.b : planes.b;
+  return prover.add_pair(std::move(pair));
+}
+
+}  // namespace
+
+Result<ProvedRegistration> prove_registration(RegistrationStatement statement, const RegistrationPlan& plan,
+                                              const ModelReader& model, size_t bits_in_memory,
+                                              const Generators& generators, ThreadPool& pool, ProveOptions options) {
+  const UnitReader reader(plan, model, pool);
+  // Hedged by the statement, as the transcript absorbs it, and by the witness.
+  const Transcript bound = registration_transcript(statement, plan, {}, {});
+  ZKAPEX_TRY(const Sha512::Digest witness, model_digest(*statement.deployment, model));
+  ZKAPEX_TRY(Nonces nonces, Nonces::create({bound.state(), witness}));
+  ProvedRegistration out;
+  if (!plan.certificate()) {
+    const auto start = std::chrono::steady_clock::now();
+    ZKAPEX_TRY(CommittedRows curvature,
+               commit_curvature(*statement.deployment, reader, bits_in_memory, generators, nonces, pool));
+    statement.curvature = std::move(curvature.encoded);
+    out.curvature_blindings = std::move(curvature.blindings);
+    out.commit_curvature_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  ZKAPEX_TRY(CommittedRows rows, commit_units(plan, reader, bits_in_memory, generators, nonces, pool));
+
+  const ProofShape shape = plan.shape();
+  ArgumentProver prover(generators, shape, std::move(nonces), pool, options.tamper, std::move(options.scratch));
+  Transcript main = registration_transcript(statement, plan, rows.encoded, prover.pad_commitment());
+  std::vector<Transcript> forks;
+  std::vector<ProverProduct> products;
+  for (size_t k = 0; k < plan.units().size(); ++k) {
+    const RangeUnit& unit = plan.units()[k];
+    forks.push_back(main.fork("unit", k));
+    const auto blindings = rows.blindings_from(unit.first_bit_row, unit.bit_rows());
+    ZKAPEX_CHECK(prove_unit(plan, unit, reader, blindings, prover.fork(k, forks.back()), pool, k, prover, products));
+    options.progress();
+    append_value_blindings(blindings, unit.rows.rows, unit.planes,
+                           unit.model ? out.model_blindings : out.curvature_blindings);
+  }
+  ZKAPEX_TRY(out.proof, prover.finish(main, forks, {}, products, std::move(rows.encoded), [&](const Proof& sealed) {
+    Transcript again = registration_transcript(statement, plan, sealed.rows, sealed.pads);
+    return replay_registration(statement, plan, shape, sealed, again);
+  }));
+  out.curvature = std::move(statement.curvature);
+  return out;
+}
+
+}  // namespace zkapex

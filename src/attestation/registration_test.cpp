@@ -1,0 +1,84 @@
+#include <gtest/gtest.h>
+
+#include "algebra/msm.h"
+#include "attestation/registration_prover.h"
+#include "attestation/registration_verifier.h"
+#include "attestation/window_testing.h"
+
+namespace zkapex {
+namespace {
+
+using testing::TestWindow;
+
+class RegistrationTest : public ::testing::Test {
+ protected:
+  // Registers the window's client and returns the verdict with the rows that follow.
+  void run(const TestWindow& window, bool certificate, uint64_t rows_per_unit) {
+    const Layout& layout = window.deployment->layout();
+    const RegistrationCut cut{cut_rows(layout.rows(), rows_per_unit),
+                              certificate ? cut_rows(curvature_rows(layout), rows_per_unit) : Segmentation{}};
+    const RegistrationPlan plan = *RegistrationPlan::make(*window.deployment, certificate, cut);
+    RegistrationStatement statement{&*window.deployment, "client 1", window.unchanged.encoded, {}};
+    const TestWindow::Before reader(window);
+    Result<ProvedRegistration> proved =
+        prove_registration(statement, plan, reader, 1 << 12, window.generators(), pool_);
+    ASSERT_TRUE(proved.ok()) << proved.error().message;
+    statement.curvature = proved->curvature;
+    const Result<Proof, Rejection> proof = Proof::decode(proved->proof.encode(), plan.shape());
+    ASSERT_TRUE(proof.ok());
+    const Result<PointSum, Rejection> sum = check_registration(statement, plan, *proof, pool_);
+    ASSERT_TRUE(sum.ok()) << sum.error().detail;
+    EXPECT_TRUE(verdict_var(*sum, window.generators(), pool_).ok());
+
+    // The registered rows open to the client's integers with the blindings that the prover keeps.
+    const Result<RegisteredRows, Rejection> rows = registered_rows(statement, plan, *proof, pool_);
+    ASSERT_TRUE(rows.ok());
+    ASSERT_EQ(rows->model.size(), layout.rows());
+    ASSERT_EQ(rows->curvature.size(), curvature_rows(layout));
+    const size_t n = layout.geometry().row;
+    for (size_t t = 0; t < rows->model.size(); ++t) {
+      const std::span<const int64_t> values = std::span(window.theta_p).subspan(t * n, n);
+      EXPECT_EQ(rows->model[t], opened(window, values, proved->model_blindings[t]));
+    }
+    for (size_t t = 0; t < rows->curvature.size(); ++t) {
+      const std::vector<int64_t> values(window.factors.begin() + static_cast<ptrdiff_t>(t * n),
+                                        window.factors.begin() + static_cast<ptrdiff_t>((t + 1) * n));
+      EXPECT_EQ(rows->curvature[t], opened(window, values, proved->curvature_blindings[t]));
+    }
+  }
+
+  EncodedPoint opened(const TestWindow& window, std::span<const int64_t> values, const Scalar& blinding) {
+    const Point sum = *msm_small_var(values, window.generators().positions().first(values.size()), pool_);
+    return (sum + multiply(window.generators().blinding(), blinding)).encode();
+  }
+
+  ThreadPool pool_{2};
+};
+
+TEST_F(RegistrationTest, HonestRegistrationsAreAccepted) {
+  const TestWindow window({}, pool_);
+  for (const uint64_t rows_per_unit : {1U, 2U, 7U}) {
+    run(window, false, rows_per_unit);
+    run(window, true, rows_per_unit);
+  }
+}
+
+TEST_F(RegistrationTest, CutsMustCoverEveryRowOnce) {
+  const TestWindow window({}, pool_);
+  const Layout& layout = window.deployment->layout();
+  const uint64_t rows = layout.rows(), squares = curvature_rows(layout);
+  const auto make = [&](bool certificate, Segmentation model, Segmentation curvature) {
+    return RegistrationPlan::make(*window.deployment, certificate, {std::move(model), std::move(curvature)}).ok();
+  };
+  EXPECT_TRUE(make(true, {rows}, {squares}));
+  EXPECT_FALSE(make(true, {rows - 1}, {squares}));
+  EXPECT_FALSE(make(true, {rows, 1}, {squares}));
+  EXPECT_FALSE(make(true, {rows}, {squares - 1}));
+  EXPECT_FALSE(make(true, {rows}, {squares, 0}));
+  EXPECT_FALSE(make(true, {rows}, {}));
+  EXPECT_FALSE(make(false, {rows}, {squares}));
+  EXPECT_FALSE(make(false, {}, {}));
+}
+
+}  // namespace
+}  // namespace zkapex

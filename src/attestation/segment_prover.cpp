@@ -1,0 +1,385 @@
+#include "attestation/segment_prover.h"
+
+#include <deque>
+#include <mutex>
+#include <optional>
+
+#include "argument/bit_matrix.h"
+#include "argument/plane_rounds.h"
+#include "argument/sumcheck.h"
+#include "attestation/public_terms.h"
+#include "attestation/window_prover.h"
+#include "base/first_error.h"
+
+namespace zkapex {
+
+namespace {
+
+// The integer of least magnitude that a scalar stands for, |v| < 2^126.
+int128 to_integer(const Scalar& s) {
+  const auto magnitude = [](const Scalar& v) {
+    const std::array<uint64_t, 4> limbs = v.canonical_limbs();
+    return static_cast<int128>(static_cast<uint128>(limbs[1]) << 64 | limbs[0]);
+  };
+  return s.canonical_limbs()[3] != 0 ? -magnitude(-s) : magnitude(s);
+}
+
+constexpr uint64_t kSlotsAtOnce = 16;  // squares in memory, per thread
+
+class SegmentProver {
+ public:
+  SegmentProver(const WindowStatement& statement, const WindowPlan& plan, const WindowSegment& segment,
+                const ModelReader& before, const ModelOpenings& openings, Sender& channel, ThreadPool& pool)
+      : statement_(statement),
+        parameters_(statement.deployment->parameters()),
+        plan_(plan),
+        segment_(segment),
+        before_(before),
+        openings_(openings),
+        channel_(channel),
+        transcript_(channel.transcript()),
+        pool_(pool) {}
+
+  Status run(SegmentWitness witness, const SegmentRows& rows, ArgumentProver& prover,
+             std::vector<ProverProduct>& products) {
+    tables_ = std::move(witness);
+    if (plan_.compensates()) {
+      ZKAPEX_CHECK(multiply_curvature());
+    }
+    const ProverPlanes planes = joint();
+    products.push_back({planes.b, planes.b, planes.square});
+    if (plan_.compensates()) products.push_back({y_, y_, y_square_});
+    products.push_back({theta_u_ - theta_p_, theta_u_ - theta_p_, x_square_});
+    if (plan_.compensates()) {
+      ZKAPEX_CHECK(stationarity(products));
+    }
+    return open(planes, rows, prover);
+  }
+
+ private:
+  [[nodiscard]] size_t stride() const { return plan_.geometry().stride(); }
+  [[nodiscard]] std::span<const Scalar> slot_part(const std::vector<Scalar>& point) const {
+    return std::span(point).first(segment_.slot_variables);
+  }
+  [[nodiscard]] std::span<const Scalar> side_part(const std::vector<Scalar>& point) const {
+    return std::span(point).subspan(segment_.slot_variables);
+  }
+
+  // body(first slot of the segment, how many, their squares), in parallel.
+  template <class Body>
+  Status for_squares(const Body& body) {
+    FirstError failed;
+    const uint64_t slots = segment_.rows.slots;
+    pool_.for_ranges((slots + kSlotsAtOnce - 1) / kSlotsAtOnce, 1, [&](size_t begin, size_t end) {
+      Squares squares;
+      for (size_t k = begin; k < end; ++k) {
+        const uint64_t first = k * kSlotsAtOnce, count = std::min(kSlotsAtOnce, slots - first);
+        const Status read = before_.squares(segment_.rows.first_slot + first, count, squares);
+        failed.note(read);
+        if (read.ok()) body(first, count, squares);
+      }
+    });
+    return failed.status();
+  }
+
+  // z = Lᵀ x and y = L z + μ x
+  Status multiply_curvature() {
+    const size_t s = stride();
+    const Scalar floor = Scalar::from_u64(parameters_.floor);
+    y_table_.resize(segment_.size());
+    z_table_.resize(segment_.size());
+    return for_squares([&](uint64_t first, uint64_t count, const Squares& squares) {
+      std::vector<Scalar> x(s);
+      for (uint64_t b = 0; b < count; ++b) {
+        const size_t at = (first + b) * s;
+        for (size_t j = 0; j < s; ++j) x[j] = Scalar::from_i64(tables_.x[at + j]);
+        const IntMatrix square = squares.matrix(b * s * s, s, s);
+        const std::vector<Scalar> z = fold_rows(square, x, pool_), lz = fold_columns(square, z, pool_);
+        for (size_t j = 0; j < s; ++j) {
+          z_table_[at + j] = to_integer(z[j]);
+          y_table_[at + j] = to_integer(lz[j] + floor * x[j]);
+        }
+      }
+    });
+  }
+
+  // Step 1: everything that is summed over i, in one sumcheck; then step 2.
+  ProverPlanes joint() {
+    const Cap cap = cap_of(plan_, parameters_);
+    const Scalar k = channel_.send("K", {cap_sum(cap) - tables_.cap_slack})[0];
+    challenges_.tau_k = transcript_.challenges("tau_k", segment_.plane_variables);
+    challenges_.tau = transcript_.challenges("tau", segment_.variables);
+    challenges_.alpha = transcript_.challenges("alpha", 3);
+    const std::vector<Scalar>& alpha = challenges_.alpha;
+
+    enum : unsigned { kThetaU, kX, kFree, kY, kWeightedFree, kFirstSlack };
+    Sumcheck sumcheck{.variables = segment_.variables,
+                      .degree = 3,
+                      .tables = {},
+                      .terms = {},
+                      .eq_point = challenges_.tau,
+                      .bits = {}};
+    std::vector<Scalar> weights = eq_table(challenges_.tau_k);
+    weights.resize(segment_.planes);
+
+    sumcheck.tables = {{tables_.theta_u}, {tables_.x}, {tables_.free}};
+    sumcheck.terms = {{alpha[0], {kThetaU}, true},
+                      {-alpha[0], {kFree, kThetaU}, true},
+                      {alpha[2] * cap.numerator, {kX, kX}},
+                      {-(alpha[2] * (cap.numerator + cap.denominator)), {kFree, kX, kX}}};
+    Scalar claim = alpha[2] * k;
+    std::deque<std::vector<uint8_t>> slack_bits;  // what tables point to
+    if (plan_.compensates()) {
+      const auto tau_b = slot_part(challenges_.tau);
+      const std::vector<Scalar> slot = eq_table(tau_b);
+      sumcheck.tables.push_back({y_table_});
+      sumcheck.tables.push_back({SumcheckTable::Chosen{slot, plan_.side_variables(), tables_.free}});
+      sumcheck.terms.push_back({alpha[1], {kWeightedFree, kY, kY}});
+      for (unsigned q = 0; q < plan_.slack_planes(); ++q) {
+        // the weights are public: on virtual padding too
+        add_plane_term(sumcheck, alpha[1], {SumcheckTable::Outer{slot, slack_powers(q)}}, plan_.width() + q,
+                       segment_.size(), slack_bits);
+      }
+      if (segment_.cap) {
+        std::vector<Scalar> powers(plan_.slack_bits());
+        for (unsigned i = 0; i < powers.size(); ++i) powers[i] = Scalar::power_of_two(i);
+        add_plane_term(sumcheck, -alpha[2], {std::move(powers)}, plan_.block_planes(), plan_.slack_bits(), slack_bits);
+      }
+      claim += alpha[1] * to_scalar(statement_.deployment->residual_bound()) * committed_slots(segment_, tau_b);
+    }
+    sumcheck.bits = BitPlanes{std::move(tables_.planes), weights};
+    SumcheckProof end = prove_sumcheck(channel_, "joint", std::move(sumcheck), claim, pool_);
+    r_ = std::move(end.point);
+
+    const Scalar x_r = end.tables[kX];
+    Scalar rest;
+    for (size_t p = 0; p < weights.size(); ++p) rest += weights[p] * (end.planes[p] * end.planes[p] - end.planes[p]);
+    std::vector<Scalar> values;
+    if (plan_.compensates()) values = {end.tables[kY], end.tables[kY] * end.tables[kY]};
+    values.insert(values.end(), {x_r * x_r, end.tables[kThetaU], end.tables[kThetaU] - x_r});
+    values.insert(values.end(), end.planes.begin() + plan_.width(), end.planes.end());
+    values.push_back(rest);
+    values = channel_.send("joint evaluations", std::move(values),
+                           joint_coefficients(plan_, segment_, parameters_, challenges_, r_), end.claim);
+    size_t at = 0;
+    if (plan_.compensates()) {
+      y_ = values[at++];
+      y_square_ = values[at++];
+    }
+    x_square_ = values[at++];
+    theta_u_ = values[at++];
+    theta_p_ = values[at++];
+    slacks_.assign(values.begin() + static_cast<ptrdiff_t>(at), values.end() - 1);
+    return prove_planes(channel_, challenges_.tau_k, std::move(end.planes), values.back(), pool_);
+  }
+
+  // Σ_i (num m_i − den u_i) x_i²
+  [[nodiscard]] Scalar cap_sum(const Cap& cap) const {
+    ScalarAccumulator free, masked;
+    for (size_t i = 0; i < tables_.x.size(); ++i) {
+      if (tables_.x[i] == 0) continue;
+      const Scalar x = Scalar::from_i64(tables_.x[i]);
+      (tables_.free[i] != 0 ? free : masked).add_product(x, x);
+    }
+    return cap.numerator * masked.reduce() - cap.denominator * free.reduce();
+  }
+
+  // 2^(q S + j) where q S + j < NB
+  [[nodiscard]] std::vector<Scalar> slack_powers(unsigned q) const {
+    std::vector<Scalar> out(stride());
+    for (size_t j = 0; j < stride() && q * stride() + j < plan_.slack_bits(); ++j) {
+      out[j] = Scalar::power_of_two(static_cast<unsigned>(q * stride() + j));
+    }
+    return out;
+  }
+
+  // coefficient · Σ_i weights_i (plane at i)
+  void add_plane_term(Sumcheck& sumcheck, const Scalar& coefficient, SumcheckTable weights, unsigned plane,
+                      size_t length, std::deque<std::vector<uint8_t>>& keep) const {
+    std::vector<uint8_t>& bits = keep.emplace_back(length);
+    for (size_t i = 0; i < length; ++i) bits[i] = tables_.planes[plane][i / 8] >> (i % 8) & 1;
+    const auto first = static_cast<unsigned>(sumcheck.tables.size());
+    sumcheck.tables.push_back(std::move(weights));
+    sumcheck.tables.push_back({std::span<const uint8_t>(bits)});
+    sumcheck.terms.push_back({coefficient, {first, first + 1}});
+  }
+
+  // Steps 3 and 4.
+  Status stationarity(std::vector<ProverProduct>& products) {
+    const size_t s = stride();
+    const std::vector<Scalar> slot = eq_table(slot_part(r_)), row = eq_table(side_part(r_));
+    std::vector<Scalar> v(segment_.size());  // v(b, l) = eq(r_b, b) Σ_j eq(r_j, j) L_b[j, l]
+    ZKAPEX_CHECK(for_squares([&](uint64_t first, uint64_t count, const Squares& squares) {
+      for (uint64_t b = 0; b < count; ++b) {
+        const std::vector<Scalar> folded = fold_rows(squares.matrix(b * s * s, s, s), row, pool_);
+        for (size_t l = 0; l < s; ++l) v[(first + b) * s + l] = slot[first + b] * folded[l];
+      }
+    }));
+    Sumcheck first{.variables = segment_.variables,
+                   .degree = 2,
+                   .tables = {{std::move(v)}, {z_table_}},
+                   .terms = {{Scalar::one(), {0, 1}}},
+                   .eq_point = {},
+                   .bits = {}};
+    const Scalar claim = y_ - Scalar::from_u64(parameters_.floor) * (theta_u_ - theta_p_);
+    SumcheckProof end = prove_sumcheck(channel_, "product 1", std::move(first), claim, pool_);
+    rho_ = std::move(end.point);
+    const std::vector<Scalar> vz =
+        channel_.send("v, z, vz", {end.tables[0], end.tables[1], end.tables[0] * end.tables[1]},
+                      {{Scalar::zero(), Scalar::zero(), Scalar::one()}}, end.claim);
+    products.push_back({vz[0], vz[1], vz[2]});
+
+    const Scalar eta = transcript_.challenge("eta");
+    const std::vector<Scalar> column = eq_table(side_part(rho_));
+    std::vector<Scalar> factor(segment_.size());  // L(b, j, ρ_l)
+    ZKAPEX_CHECK(for_squares([&](uint64_t first_slot, uint64_t count, const Squares& squares) {
+      const std::vector<Scalar> folded = fold_columns(squares.matrix(0, count * s, s), column, pool_);
+      std::copy(folded.begin(), folded.end(), factor.begin() + static_cast<ptrdiff_t>(first_slot * s));
+    }));
+    std::vector<Scalar> mixed(slot.size() * s);  // eq(r, i) + η x_i; eq is public, on virtual padding too
+    pool_.for_ranges(slot.size(), 16, [&](size_t begin, size_t stop) {
+      for (size_t i = begin * s; i < stop * s; ++i) {
+        mixed[i] = slot[i / s] * row[i % s];
+        if (i < tables_.x.size()) mixed[i] += eta * Scalar::from_i64(tables_.x[i]);
+      }
+    });
+    const auto rho_b = slot_part(rho_);
+    Sumcheck second{.variables = segment_.variables,
+                    .degree = 3,
+                    .tables = {{std::move(factor)}, {std::move(mixed)}, {tables_.x}},
+                    .terms = {{Scalar::one(), {0, 1}, true}},
+                    .eq_point = {rho_b.begin(), rho_b.end()},
+                    .bits = {}};
+    end = prove_sumcheck(channel_, "product 2", std::move(second), vz[0] + eta * vz[1], pool_);
+    sigma_ = std::move(end.point);
+    const Scalar slots = eq(rho_b, slot_part(sigma_)), l = end.tables[0], x = end.tables[2];
+    const std::vector<Scalar> lx =
+        channel_.send("L, x, Lx", {l, x, l * x}, {{slots * eq(r_, sigma_), Scalar::zero(), slots * eta}}, end.claim);
+    products.push_back({lx[0], lx[1], lx[2]});
+    factor_ = lx[0];
+    x_sigma_ = lx[1];
+    return Done{};
+  }
+
+  // Step 5: the committed vectors, and where they are opened.
+  Status open(const ProverPlanes& planes, const SegmentRows& rows, ArgumentProver& prover) {
+    const OpeningWeights weights(transcript_.challenge("delta"), slacks_.size());
+    std::vector<int64_t> theta_p(tables_.x.size());
+    for (size_t i = 0; i < theta_p.size(); ++i) theta_p[i] = tables_.theta_u[i] - tables_.x[i];
+    const std::vector<Scalar> row = row_table(r_);
+    const std::vector<Scalar> plane = plane_coefficients(plan_, segment_, weights, planes.kappa);
+    ProverPair at_r = open_planes(std::span(plane).first(plan_.block_planes()), row, rows);
+    if (segment_.cap) add_cap_row(at_r, plane.back() * row[0], rows);
+    add_model(at_r, weights.theta_p, row, theta_p);
+    at_r.point.assign(r_.begin() + segment_.row_variables, r_.end());
+    at_r.value = theta_u_ * weights.theta_u + theta_p_ * weights.theta_p + planes.b * weights.planes;
+    for (size_t k = 0; k < slacks_.size(); ++k) at_r.value += slacks_[k] * weights.slacks[k];
+    ZKAPEX_CHECK(prover.add_pair(std::move(at_r)));
+    if (!plan_.compensates()) return Done{};
+
+    const std::vector<Scalar> sigma_row = row_table(sigma_);
+    ProverPair at_sigma = open_planes(sign_weights(plan_.width()), sigma_row, rows);
+    add_model(at_sigma, -Scalar::one(), sigma_row, theta_p);
+    at_sigma.point.assign(sigma_.begin() + segment_.row_variables, sigma_.end());
+    at_sigma.value = x_sigma_;
+    ZKAPEX_CHECK(prover.add_pair(std::move(at_sigma)));
+    return open_factor(prover);
+  }
+
+  [[nodiscard]] std::vector<Scalar> row_table(const std::vector<Scalar>& point) const {
+    std::vector<Scalar> out = eq_table(std::span(point).first(segment_.row_variables));
+    out.resize(segment_.rows.rows);
+    return out;
+  }
+
+  [[nodiscard]] ProverPair open_planes(std::span<const Scalar> plane, const std::vector<Scalar>& row,
+                                       const SegmentRows& rows) const {
+    std::vector<Scalar> weights;
+    weights.reserve(plane.size() * row.size());
+    for (const Scalar& p : plane) {
+      for (const Scalar& r : row) weights.push_back(p * r);
+    }
+    ProverPair out;
+    out.vector = fold_bits(rows.bits.first(weights.size() * rows.words_per_row), rows.words_per_row,
+                           plan_.geometry().row, weights, pool_);
+    out.blinding = inner_product(weights, rows.blindings.first(weights.size()));
+    return out;
+  }
+
+  void add_cap_row(ProverPair& pair, const Scalar& weight, const SegmentRows& rows) const {
+    for (unsigned i = 0; i < plan_.slack_bits(); ++i) {
+      if ((rows.cap_row[i / 64] >> (i % 64) & 1) != 0) pair.vector[i] += weight;
+    }
+    pair.blinding += weight * rows.cap_blinding;
+  }
+
+  void add_model(ProverPair& pair, const Scalar& weight, const std::vector<Scalar>& row,
+                 std::span<const int64_t> theta_p) const {
+    const std::vector<Scalar> folded = fold_i64(theta_p, plan_.geometry().row, row, pool_);
+    for (size_t l = 0; l < folded.size(); ++l) pair.vector[l] += weight * folded[l];
+    pair.blinding += weight * inner_product(row, openings_.model.subspan(segment_.rows.first_row, row.size()));
+  }
+
+  Status open_factor(ArgumentProver& prover) {
+    const size_t s = stride(), n = plan_.geometry().row, squares_per_row = n / (s * s);
+    std::vector<Scalar> point = sigma_;
+    point.insert(point.end(), rho_.begin() + segment_.slot_variables, rho_.end());
+    const unsigned row_variables = segment_.row_variables + plan_.side_variables();
+    std::vector<Scalar> row = eq_table(std::span(point).first(row_variables));
+    row.resize(segment_.rows.rows * s);
+    ProverPair pair;
+    pair.vector.resize(n);
+    std::mutex adding;
+    FirstError failed;
+    pool_.for_each(pool_.size(), [&](size_t part) {  // a folder each: rows as they come
+      RowFolder folder(n, pool_);
+      Squares squares;
+      const size_t begin = row.size() * part / pool_.size(), end = row.size() * (part + 1) / pool_.size();
+      const size_t rows_at_once = std::max<size_t>(1, kSlotsAtOnce / squares_per_row);
+      for (size_t t = begin; t < end; t += rows_at_once) {
+        const size_t count = std::min(rows_at_once, end - t);
+        const Status read =
+            before_.squares(segment_.rows.first_slot + t * squares_per_row, count * squares_per_row, squares);
+        failed.note(read);
+        if (!read.ok()) return;
+        folder.add(squares.matrix(0, count, n), std::span(row).subspan(t, count));
+      }
+      const std::vector<Scalar> folded = folder.finish();
+      const std::lock_guard lock(adding);
+      for (size_t l = 0; l < n; ++l) pair.vector[l] += folded[l];
+    });
+    ZKAPEX_CHECK(failed.status());
+    pair.blinding = inner_product(row, openings_.curvature.subspan(segment_.rows.first_row * s, row.size()));
+    pair.point.assign(point.begin() + row_variables, point.end());
+    pair.value = factor_;
+    return prover.add_pair(std::move(pair));
+  }
+
+  const WindowStatement& statement_;
+  const Parameters& parameters_;
+  const WindowPlan& plan_;
+  const WindowSegment& segment_;
+  const ModelReader& before_;
+  const ModelOpenings& openings_;
+  Sender& channel_;
+  Transcript& transcript_;
+  ThreadPool& pool_;
+  SegmentWitness tables_;
+  std::vector<int128> y_table_, z_table_;  // A x and Lᵀ x
+  JointChallenges challenges_;
+  std::vector<Scalar> r_, rho_, sigma_;
+  Scalar y_, y_square_, x_square_, theta_u_, theta_p_, factor_, x_sigma_;
+  std::vector<Scalar> slacks_;
+};
+
+}  // namespace
+
+Status prove_segment(const WindowStatement& statement, const WindowPlan& plan, const WindowSegment& segment,
+                     const ModelReader& before, const ModelOpenings& openings, SegmentWitness witness,
+                     const SegmentRows& rows, Sender& channel, ThreadPool& pool, ArgumentProver& prover,
+                     std::vector<ProverProduct>& products) {
+  return SegmentProver(statement, plan, segment, before, openings, channel, pool)
+      .run(std::move(witness), rows, prover, products);
+}
+
+}  // namespace zkapex

@@ -1,0 +1,35 @@
+// The prover's steps 1 to 5 on one segment of a window.
+#pragma once
+
+#include "argument/prover.h"
+#include "attestation/model_reader.h"
+#include "attestation/window_statement.h"
+
+namespace zkapex {
+
+struct ModelOpenings;
+
+// The integers of a segment, by index.
+struct SegmentWitness {
+  std::vector<std::vector<uint8_t>> planes;  // packed bits
+  std::vector<int64_t> theta_u, x;
+  std::vector<uint8_t> free;  // u
+  Scalar cap_slack;           // the integer in the cap's plane, in the segment that has it
+};
+
+// The segment's bit rows and what opens them.
+struct SegmentRows {
+  std::span<const uint64_t> bits;
+  size_t words_per_row = 0;
+  std::span<const Scalar> blindings;
+  std::span<const uint64_t> cap_row;
+  Scalar cap_blinding;
+};
+
+[[nodiscard]] Status prove_segment(const WindowStatement& statement, const WindowPlan& plan,
+                                   const WindowSegment& segment, const ModelReader& before,
+                                   const ModelOpenings& openings, SegmentWitness witness, const SegmentRows& rows,
+                                   Sender& channel, ThreadPool& pool, ArgumentProver& prover,
+                                   std::vector<ProverProduct>& products);
+
+}  // namespace zkapex

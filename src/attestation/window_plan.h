@@ -1,0 +1,66 @@
+// What prover and verifier of a window agree on before anything is sent: segments, bit planes, counts. All of it
+// follows from public inputs.
+#pragma once
+
+#include "argument/proof.h"
+#include "unlearning/deployment.h"
+#include "unlearning/mask.h"
+#include "weights/segments.h"
+
+namespace zkapex {
+
+// What was done to the weights. Mask-only is there for comparison: masked weights zero, all others untouched.
+enum class Operator : uint8_t { kGroupObs = 1, kMaskOnly = 2 };
+
+[[nodiscard]] constexpr std::string_view name(Operator op) {
+  return op == Operator::kGroupObs ? "group-obs" : "mask-only";
+}
+
+// Dimensions of one segment. An index i of it is (slot, j) = (row, position): slots of S entries, rows of n.
+struct WindowSegment {
+  Segment rows;
+  std::vector<uint32_t> masked;  // indices i, strictly increasing
+
+  unsigned variables = 0;       // of i
+  unsigned row_variables = 0;   // the highest of them: the row
+  unsigned slot_variables = 0;  // the highest of them: the slot
+  unsigned planes = 0;
+  unsigned plane_variables = 0;
+  bool cap = false;        // carries the plane of the cap's slack, which has one row
+  size_t evaluations = 0;  // scalars sent at the end of the joint sumcheck
+  size_t scalars = 0;      // sent on the segment's fork in all
+
+  [[nodiscard]] size_t size() const { return size_t{rows.rows} << (variables - row_variables); }  // committed indices
+};
+
+class WindowPlan {
+ public:
+  // `mask` was checked for the deployment. Refuses a segmentation that does not cover every row once.
+  static Result<WindowPlan> make(const Deployment& deployment, const Mask& mask, Operator op,
+                                 const Segmentation& segmentation);
+
+  [[nodiscard]] Operator op() const { return op_; }
+  [[nodiscard]] bool compensates() const { return op_ == Operator::kGroupObs; }
+  [[nodiscard]] const Geometry& geometry() const { return geometry_; }
+  [[nodiscard]] const Segmentation& segmentation() const { return segmentation_; }
+  [[nodiscard]] const std::vector<WindowSegment>& segments() const { return segments_; }
+  [[nodiscard]] unsigned width() const { return width_; }                            // w
+  [[nodiscard]] unsigned slack_bits() const { return slack_bits_; }                  // NB
+  [[nodiscard]] unsigned slack_planes() const { return slack_planes_; }              // Q
+  [[nodiscard]] unsigned block_planes() const { return width_ + slack_planes_; }     // planes that have all rows
+  [[nodiscard]] unsigned side_variables() const { return side_variables_; }          // log2 S
+  [[nodiscard]] unsigned position_variables() const { return position_variables_; }  // log2 n
+  [[nodiscard]] size_t pairs_per_segment() const { return compensates() ? 3 : 1; }
+  [[nodiscard]] size_t products_per_segment() const { return compensates() ? 5 : 2; }
+  [[nodiscard]] size_t bit_rows() const;  // of all segments, and the cap's row after them
+  [[nodiscard]] ProofShape shape() const;
+
+ private:
+  Operator op_ = Operator::kGroupObs;
+  Geometry geometry_;
+  Segmentation segmentation_;
+  std::vector<WindowSegment> segments_;
+  unsigned width_ = 0, slack_bits_ = 0, slack_planes_ = 0, side_variables_ = 0, position_variables_ = 0;
+};
+
+}  // namespace zkapex

@@ -1,0 +1,28 @@
+// The prover of a window: follows the steps of docs/protocol.md, "The window", one segment in memory at a time.
+#pragma once
+
+#include <functional>
+
+#include "argument/prover.h"
+#include "attestation/window_bits.h"
+#include "attestation/window_statement.h"
+
+namespace zkapex {
+
+// Of the committed rows: what opens Com(θ_p) and Com(C_p).
+struct ModelOpenings {
+  std::span<const Scalar> model, curvature;  // blindings, one a row
+};
+
+struct WindowProof {
+  Proof proof;
+  SecretVector<Scalar> blindings;  // of Com(θ_u): the openings of the next window
+};
+
+// An error, never a proof, if the witness does not meet the relation.
+[[nodiscard]] Result<WindowProof> prove_window(const WindowStatement& statement, const WindowPlan& plan,
+                                               const WindowBits& bits, const ModelReader& before,
+                                               const ModelOpenings& openings, const Generators& generators,
+                                               ThreadPool& pool, ProveOptions options = {});
+
+}  // namespace zkapex

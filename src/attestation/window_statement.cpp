@@ -1,0 +1,49 @@
+#include "attestation/window_statement.h"
+
+#include "algebra/multilinear.h"
+#include "argument/bit_matrix.h"
+#include "argument/verifier.h"
+
+namespace zkapex {
+
+Transcript window_transcript(const WindowStatement& statement, const WindowPlan& plan,
+                             std::span<const EncodedPoint> bit_rows, const EncodedPoint& pads,
+                             Transcript::Manifest* manifest) {
+  Transcript t("zkapex window 1", manifest);
+  ByteWriter segmentation;
+  for (const uint64_t rows : plan.segmentation()) segmentation.u64(rows);
+  t.absorb("operator", name(plan.op()));
+  t.absorb("deployment", statement.deployment->digest());  // layout and all parameters
+  t.absorb("segmentation", segmentation.bytes());
+  t.absorb("mask", statement.mask->digest());
+  t.absorb("window", statement.mask->window);
+  t.absorb("client", statement.client);
+  t.absorb("registration", statement.registration);
+  t.absorb("nonce", statement.mask->nonce);
+  t.absorb("model", statement.model);
+  t.absorb("curvature", statement.curvature);
+  t.absorb("bit rows", bit_rows);
+  t.absorb("unchanged", statement.unchanged);
+  t.absorb("pads", {&pads, 1});
+  return t;
+}
+
+OpeningWeights::OpeningWeights(const Scalar& delta, size_t slack_count)
+    : theta_u(Scalar::one()), theta_p(delta), planes(delta * delta) {
+  Scalar power = planes;
+  for (size_t k = 0; k < slack_count; ++k) slacks.push_back(power *= delta);
+}
+
+std::vector<Scalar> plane_coefficients(const WindowPlan& plan, const WindowSegment& segment,
+                                       const OpeningWeights& weights, std::span<const Scalar> kappa) {
+  std::vector<Scalar> out = eq_table(kappa);
+  out.resize(segment.planes);
+  const std::vector<Scalar> signs = sign_weights(plan.width());
+  for (unsigned k = 0; k < segment.planes; ++k) {
+    out[k] *= weights.planes;
+    out[k] += k < plan.width() ? weights.theta_u * signs[k] : weights.slacks[k - plan.width()];
+  }
+  return out;
+}
+
+}  // namespace zkapex

@@ -1,0 +1,34 @@
+// The public statement of a window: which client did what to which committed model, and the transcript's beginning.
+#pragma once
+
+#include "argument/transcript.h"
+#include "attestation/window_plan.h"
+
+namespace zkapex {
+
+struct WindowStatement {
+  const Deployment* deployment = nullptr;
+  const Mask* mask = nullptr;
+  std::string client;
+  Sha256::Digest registration{};  // the registry's entry
+  // Com(θ_p) of the covered tensors, Com(C_p), and the rows of the tensors that the operator leaves alone.
+  std::vector<EncodedPoint> model, curvature, unchanged;
+};
+
+// Everything that is committed, before the first challenge.
+[[nodiscard]] Transcript window_transcript(const WindowStatement& statement, const WindowPlan& plan,
+                                           std::span<const EncodedPoint> bit_rows, const EncodedPoint& pads,
+                                           Transcript::Manifest* manifest = nullptr);
+
+// Weights of step 5 at r: of θ_u, of θ_p, of the planes' sum at κ, and of each slack plane and the cap plane for itself
+// (else their values at r would be free).
+struct OpeningWeights {
+  Scalar theta_u, theta_p, planes;
+  std::vector<Scalar> slacks;
+  OpeningWeights(const Scalar& delta, size_t slack_count);
+};
+// The coefficient of each plane's rows in that combination, Com(θ_u) = Σ ±2^k (plane k) included.
+[[nodiscard]] std::vector<Scalar> plane_coefficients(const WindowPlan& plan, const WindowSegment& segment,
+                                                     const OpeningWeights& weights, std::span<const Scalar> kappa);
+
+}  // namespace zkapex

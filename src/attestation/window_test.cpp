@@ -1,0 +1,38 @@
+#include <gtest/gtest.h>
+
+#include "attestation/window_testing.h"
+
+namespace zkapex {
+namespace {
+
+using testing::TestWindow;
+using testing::WindowOptions;
+
+class WindowTest : public ::testing::Test {
+ protected:
+  void expect_accepted(const WindowOptions& options) {
+    const TestWindow window(options, pool_);
+    const Result<WindowProof> proof = window.prove(pool_);
+    ASSERT_TRUE(proof.ok()) << proof.error().message;
+    const Verdict verdict = window.verify(proof->proof, pool_);
+    EXPECT_TRUE(verdict.ok()) << name(verdict.error().reason) << ": " << verdict.error().detail;
+  }
+  ThreadPool pool_{2};
+};
+
+TEST_F(WindowTest, HonestWindowsAreAccepted) {
+  expect_accepted({});
+  expect_accepted({.rows_per_segment = 2});
+  expect_accepted({.rows_per_segment = 100});
+  expect_accepted({.tensors = {64, 128, 200}, .rows_per_segment = 3, .seed = 2});
+  expect_accepted({.block = 7, .tensors = {7, 50}, .seed = 3});
+  expect_accepted({.block = 16, .row = 256, .tensors = {1000}, .rows_per_segment = 2, .seed = 4});
+}
+
+TEST_F(WindowTest, HonestMaskOnlyWindowsAreAccepted) {
+  expect_accepted({.op = Operator::kMaskOnly});
+  expect_accepted({.tensors = {64, 128, 200}, .rows_per_segment = 3, .seed = 2, .op = Operator::kMaskOnly});
+}
+
+}  // namespace
+}  // namespace zkapex

@@ -1,0 +1,196 @@
+#include "attestation/window_testing.h"
+
+#include <cmath>
+
+namespace zkapex::testing {
+
+namespace {
+
+std::shared_ptr<const Generators> shared_generators(ThreadPool& pool) {
+  static const auto generators = std::make_shared<const Generators>(Generators::derive(2048, pool));
+  return generators;
+}
+
+// Solves a x = b in place by elimination; a is positive definite.
+void solve_dense(std::vector<double> a, std::vector<double>& b) {
+  const size_t n = b.size();
+  for (size_t k = 0; k < n; ++k) {
+    for (size_t i = k + 1; i < n; ++i) {
+      const double f = a[i * n + k] / a[k * n + k];
+      for (size_t j = k; j < n; ++j) a[i * n + j] -= f * a[k * n + j];
+      b[i] -= f * b[k];
+    }
+  }
+  for (size_t k = n; k-- > 0;) {
+    for (size_t j = k + 1; j < n; ++j) b[k] -= a[k * n + j] * b[j];
+    b[k] /= a[k * n + k];
+  }
+}
+
+}  // namespace
+
+TestWindow::TestWindow(const WindowOptions& o, ThreadPool& pool) : options(o), generators_(shared_generators(pool)) {
+  std::mt19937_64 rng(options.seed);
+  std::vector<TensorInfo> tensors;
+  for (size_t k = 0; k < options.tensors.size(); ++k) {
+    tensors.push_back({.name = fmt::format("covered.{}", k), .dtype = Dtype::kF32, .shape = {options.tensors[k]}});
+  }
+  tensors.push_back({.name = "other", .dtype = Dtype::kF32, .shape = {3}});
+  const Geometry geometry{.block = options.block, .row = options.row};
+  Layout layout = *Layout::make(tensors, CoverPatterns{"covered.*"}, geometry);
+  Parameters parameters{.curvature_bits = options.bits,
+                        .weights = options.weights,
+                        .floor = options.floor,
+                        .error = {.digits = 1, .places = 1},
+                        .cap_numerator = 64,
+                        .cap_denominator = 1};
+  deployment = *Deployment::make(std::move(layout), parameters);
+
+  const Layout& l = deployment->layout();
+  theta_p.assign(l.padded_size(), 0);
+  for (uint64_t c = 0; c < l.coordinates(); ++c) {
+    theta_p[l.padded_index(c)] = static_cast<int64_t>(rng() % (uint64_t{1} << (options.weights.width - 3))) -
+                                 (int64_t{1} << (options.weights.width - 4));
+    if (static_cast<double>(rng() % 1000) < 1000 * options.density) mask.support.push_back(c);
+  }
+  const uint64_t s = geometry.stride();
+  factors.assign(l.slots() * s * s, 0);
+  for (uint64_t slot = 0; slot < l.slots(); ++slot) {
+    for (uint64_t j = 0; j < options.block; ++j) {
+      for (uint64_t k = 0; k <= j; ++k) {
+        factors[(slot * s + j) * s + k] = static_cast<int8_t>(static_cast<int64_t>(rng()) >> (64 - options.bits));
+      }
+    }
+  }
+  mask.deployment = deployment->digest();
+  mask.window = "window 1";
+  mask.nonce.fill(7);
+  solve();
+  commit(pool);
+}
+
+std::vector<double> TestWindow::curvature_matrix(uint64_t slot) const {
+  const uint64_t s = deployment->layout().geometry().stride();
+  std::vector<double> a(s * s);
+  for (uint64_t i = 0; i < s; ++i) {
+    for (uint64_t j = 0; j < s; ++j) {
+      for (uint64_t k = 0; k < s; ++k)
+        a[i * s + j] += static_cast<double>(factors[(slot * s + i) * s + k]) * factors[(slot * s + j) * s + k];
+    }
+    a[i * s + i] += static_cast<double>(options.floor);
+  }
+  return a;
+}
+
+void TestWindow::solve() {
+  const Layout& layout = deployment->layout();
+  const uint64_t s = layout.geometry().stride();
+  theta_u = theta_p;
+  std::vector<bool> masked(theta_p.size());
+  for (const uint64_t c : mask.support) masked[layout.padded_index(c)] = true;
+  for (size_t i = 0; i < masked.size(); ++i) {
+    if (masked[i]) theta_u[i] = 0;
+  }
+  if (options.op == Operator::kMaskOnly) return;
+  for (uint64_t slot = 0; slot < layout.slots(); ++slot) {
+    std::vector<uint64_t> free;
+    for (uint64_t j = 0; j < s; ++j) {
+      if (layout.coordinate(slot * s + j) && !masked[slot * s + j]) free.push_back(j);
+    }
+    const std::vector<double> a = curvature_matrix(slot);
+    std::vector<double> sub, rhs;
+    for (const uint64_t i : free) {
+      double sum = 0;
+      for (uint64_t j = 0; j < s; ++j) {
+        if (masked[slot * s + j]) sum += a[i * s + j] * static_cast<double>(theta_p[slot * s + j]);
+      }
+      rhs.push_back(sum);  // −A_CM x_M with x_M = −θ_M
+      for (const uint64_t j : free) sub.push_back(a[i * s + j]);
+    }
+    solve_dense(sub, rhs);
+    for (size_t k = 0; k < free.size(); ++k) theta_u[slot * s + free[k]] += std::llround(rhs[k]);
+  }
+}
+
+void TestWindow::commit(ThreadPool& pool) {
+  Nonces nonces = *Nonces::create({view("test")});
+  const Layout& layout = deployment->layout();
+  const uint64_t n = layout.geometry().row;
+  model = *commit_integers_var(*generators_, theta_p, n, nonces, pool);
+  curvature = *commit_rows_var(*generators_, *view_rows(factors, n), nonces, pool);
+  std::vector<int64_t> others(layout.unchanged_rows() * n, 5);
+  unchanged = *commit_integers_var(*generators_, others, n, nonces, pool);
+}
+
+WindowStatement TestWindow::statement() const {
+  WindowStatement out{.deployment = &*deployment,
+                      .mask = &mask,
+                      .client = "client 1",
+                      .registration = {},
+                      .model = model.encoded,
+                      .curvature = curvature.encoded,
+                      .unchanged = unchanged.encoded};
+  out.registration.fill(9);
+  return out;
+}
+
+WindowPlan TestWindow::plan() const {
+  return *WindowPlan::make(*deployment, mask, options.op,
+                           cut_rows(deployment->layout().rows(), options.rows_per_segment));
+}
+
+Result<WindowProof> TestWindow::prove(ThreadPool& pool, Tamper* tamper) const {
+  const WindowPlan p = plan();
+  const Before before(*this);
+  ZKAPEX_TRY(const WindowBits bits, WindowBits::make(*deployment, p, before, After(*this), pool));
+  const ModelOpenings openings{model.all_blindings(), curvature.all_blindings()};
+  return prove_window(statement(), p, bits, before, openings, *generators_, pool,
+                      {.scratch = {}, .progress = [] {}, .tamper = tamper});
+}
+
+Verdict TestWindow::verify(const Proof& proof, ThreadPool& pool) const {
+  const WindowPlan p = plan();
+  ZKAPEX_TRY(const Proof decoded, Proof::decode(proof.encode(), p.shape()));
+  ZKAPEX_TRY(const PointSum sum, check_window(statement(), p, decoded, pool));
+  return verdict_var(sum, *generators_, pool);
+}
+
+Status TestWindow::Before::weights(uint64_t first_row, std::span<int64_t> out) const {
+  std::copy_n(window.theta_p.begin() + static_cast<ptrdiff_t>(first_row * window.options.row), out.size(), out.begin());
+  return Done{};
+}
+
+Status TestWindow::After::weights(uint64_t first_row, std::span<int64_t> out) const {
+  std::copy_n(window.theta_u.begin() + static_cast<ptrdiff_t>(first_row * window.options.row), out.size(), out.begin());
+  return Done{};
+}
+
+Wide TestWindow::residual(uint64_t slot) const {
+  const Layout& layout = deployment->layout();
+  const uint64_t s = layout.geometry().stride();
+  const std::vector<double> a = curvature_matrix(slot);
+  std::vector<bool> masked(s);
+  for (const uint64_t c : mask.support) {
+    const uint64_t i = layout.padded_index(c);
+    if (i / s == slot) masked[i % s] = true;
+  }
+  Wide sum;
+  for (uint64_t i = 0; i < s; ++i) {
+    if (!layout.coordinate(slot * s + i) || masked[i]) continue;
+    double y = 0;  // exact: the integers are small
+    for (uint64_t j = 0; j < s; ++j)
+      y += a[i * s + j] * static_cast<double>(theta_u[slot * s + j] - theta_p[slot * s + j]);
+    sum += Wide::square_of(static_cast<Int128>(y));
+  }
+  return sum;
+}
+
+Status TestWindow::Before::squares(uint64_t first_slot, uint64_t slots, Squares& out) const {
+  const uint64_t s = window.deployment->layout().geometry().stride();
+  out.resize(false, slots * s * s);
+  std::copy_n(window.factors.begin() + static_cast<ptrdiff_t>(first_slot * s * s), slots * s * s,
+              out.narrow_entries.begin());
+  return Done{};
+}
+
+}  // namespace zkapex::testing

@@ -1,0 +1,42 @@
+#include "base/names.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace zkapex {
+namespace {
+
+bool fine(std::string_view name) { return check_name(name, "a name").ok(); }
+
+TEST(Names, PrintableTextOfAnyLanguageIsFine) {
+  for (const std::string_view name :
+       {"alice", "2026-11", "a b", "Zo\xc3\xab", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xc2\xa0"}) {
+    EXPECT_TRUE(fine(name)) << name;
+  }
+  EXPECT_TRUE(fine(std::string(kMaxName, 'x')));
+}
+
+TEST(Names, LengthsAreBounded) {
+  EXPECT_FALSE(fine(""));
+  EXPECT_FALSE(fine(std::string(kMaxName + 1, 'x')));
+}
+
+TEST(Names, ControlCharactersAreRefused) {
+  for (const std::string_view name : {"a\nb", "\x1b[31m", "\x7f",
+                                      "\xc2\x9b"
+                                      "31m",
+                                      "\xc2\x80", "\x01"})
+    EXPECT_FALSE(fine(name));
+  EXPECT_FALSE(fine(std::string_view("a\0b", 3)));
+}
+
+TEST(Names, WhatIsNoUtf8IsRefused) {
+  for (const std::string_view name : {"m\xff", "\x80", "\xc3", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80",
+                                      "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xe2(\xac"}) {
+    EXPECT_FALSE(fine(name));
+  }
+}
+
+}  // namespace
+}  // namespace zkapex

@@ -1,0 +1,115 @@
+// zkapex curvature: a client's curvature store, from Fisher information.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "attestation/inputs.h"
+#include "cli/work.h"
+#include "curvature/build.h"
+#include "unlearning/apply.h"
+
+namespace zkapex::cli {
+
+namespace {
+
+struct Options {
+  CommonFlags common;
+  Path deployment, model, fisher, out;
+  std::optional<double> relative, absolute;
+};
+
+Damping damping_of(const Options& options) {
+  if (options.absolute) return {Damping::Kind::kAbsolute, *options.absolute};
+  Damping out;
+  if (options.relative) out.value = *options.relative;
+  return out;
+}
+
+// Each thread makes several blocks at a time, in buffers of its own.
+Result<unsigned> threads_that_fit(const CommonFlags& flags, uint64_t block) {
+  if (!flags.memory) return flags.threads;
+  const unsigned wanted = ThreadPool(flags.threads).size();
+  const uint64_t a_thread = 4 * (3 * block * block * sizeof(double) + 8 * triangle_size(block) * sizeof(int16_t));
+  ZKAPEX_TRY(const size_t fit, flags.memory->items_that_fit(a_thread));
+  return static_cast<unsigned>(std::min<size_t>(wanted, fit));
+}
+
+Report report_of(const Options& options, const StoreHeader& header, uint64_t resumed, const StoreStatistics& made) {
+  Report report{.headline = fmt::format("{}: a curvature store", options.out.string())};
+  report.values["file_bytes"] = std::filesystem::file_size(options.out);
+  report.values["deployment"] = to_hex(header.deployment);
+  report.values["blocks"] = header.blocks;
+  report.values["blocks_from_an_earlier_run"] = resumed;
+  report.values["rank_deficient"] = made.rank_deficient;
+  report.values["zero"] = made.zero;
+  report.values["damping_raised"] = made.raised;
+  report.values["largest_damping_ratio"] = made.largest_damping_ratio;
+  report.values["largest_condition"] = made.largest_condition;
+  report.values["mean_log10_condition"] = made.mean_log10_condition;
+  return report;
+}
+
+Result<Verdict> make_store(const Options& options) {
+  ZKAPEX_CHECK(check_output(options.out, options.common.force));
+  ZKAPEX_TRY(const Deployment deployment, read_deployment(options.deployment));
+  ZKAPEX_TRY(const Checkpoint model, Checkpoint::open(options.model));
+  if (const Status fits = deployment.layout().check_tensors(model.tensors()); !fits)
+    return fits.error().within(options.model.string());
+  ZKAPEX_TRY(const Checkpoint fisher, Checkpoint::open(options.fisher));
+  Result<FisherSource> source = checkpoint_fisher(deployment.layout(), fisher);
+  if (!source) return source.error().within(options.fisher.string());
+  const StoreHeader header = store_header_for(deployment);
+  const FactorSettings settings{header.block, header.bits, header.floor, damping_of(options)};
+  ZKAPEX_CHECK(settings.check());
+  ZKAPEX_TRY(const unsigned threads, threads_that_fit(options.common, header.block));
+  ZKAPEX_TRY(StoreWriter writer, StoreWriter::open(options.out, header, options.common.force));
+  const uint64_t resumed = writer.blocks();
+  ThreadPool pool(threads);
+  StoreStatistics made;
+  {
+    Progress progress(options.common.progress_style(), "factoring", "blocks", header.blocks);
+    progress.advance(resumed);
+    ZKAPEX_TRY(made, build_store(writer, settings, *source, pool, [&](uint64_t done) { progress.advance(done); }));
+  }
+  report_of(options, header, resumed, made).print(options.common.json);
+  return Verdict::kDone;
+}
+
+}  // namespace
+
+void add_curvature(CLI::App& parent, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = parent.add_subcommand("curvature", "Turn Fisher information into a curvature store (client)");
+  command->add_option("--deployment", options->deployment, "The deployment file")->required();
+  command->add_option("--model", options->model, "The client's model: safetensors")->required();
+  command->add_option("--fisher", options->fisher, "Gradients or Fisher blocks of the covered tensors: safetensors")
+      ->required();
+  CLI::Option* relative = command->add_option("--relative-damping", options->relative,
+                                              "λ as a fraction of a block's mean diagonal; 1e-2 where not given");
+  command->add_option("--damping", options->absolute, "λ itself")->excludes(relative);
+  command->add_option("-o,--output", options->out, "The store to write")->required();
+  options->common.offer_json(*command);
+  options->common.offer_quiet(*command);
+  options->common.offer_force(*command);
+  options->common.offer_threads(*command);
+  options->common.offer_memory(*command);
+  command->footer(
+      "Under the name of each covered tensor of N weights, --fisher has either gradients of m samples, shape [m, N], "
+      "or\n"
+      "explicit blocks, shape [ceil(N / B), B, B]. A block C = F + λ I becomes an integer factor L with L Lᵀ + μ I ~ "
+      "C,\n"
+      "which is the curvature from then on.\n\n"
+      "An interrupted run leaves a file with .partial behind its name; the same command goes on with it. Remove that "
+      "file\n"
+      "before a run with another Fisher file or damping. The statistics are of the blocks of this run: 'damping "
+      "raised'\n"
+      "counts blocks whose bits cannot resolve the damping that was asked for (then a deployment with more --bits "
+      "helps).\n\n"
+      "Examples:\n"
+      "  zkapex curvature --deployment deployment.zka --model theta.safetensors --fisher F.safetensors -o store.zka\n"
+      "  zkapex curvature --deployment deployment.zka --model theta.safetensors --fisher F.safetensors \\\n"
+      "      --relative-damping 1e-3 --threads 8 -o store.zka");
+  command->callback([options, &action] { action = [options] { return make_store(*options); }; });
+}
+
+}  // namespace zkapex::cli

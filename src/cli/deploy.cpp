@@ -1,0 +1,154 @@
+// zkapex deploy: layout and parameters, published once, before anyone registers.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/row_length.h"
+#include "cli/work.h"
+#include "weights/checkpoint.h"
+
+namespace zkapex::cli {
+
+namespace {
+
+struct Options {
+  CommonFlags common;
+  Path model, out;
+  std::string preset;
+  std::vector<std::string> cover;
+  uint64_t block = 256, row_length = 0;
+  std::string error = "1e-5", cap = "4";
+  Parameters parameters;
+};
+
+// "4" or "7/2"
+Status parse_cap(const std::string& text, Parameters& parameters) {
+  const size_t slash = text.find('/');
+  uint64_t numerator = 0, denominator = 1;
+  if (!CLI::detail::lexical_cast(text.substr(0, slash), numerator) ||
+      (slash != std::string::npos && !CLI::detail::lexical_cast(text.substr(slash + 1), denominator))) {
+    return error("--cap {}: write a whole number or a fraction, such as 4 or 7/2", text);
+  }
+  parameters.cap_numerator = numerator;
+  parameters.cap_denominator = denominator;
+  return Done{};
+}
+
+Result<CoverPatterns> patterns_of(const Options& options) {
+  CoverPatterns patterns = options.cover;
+  if (!options.preset.empty()) {
+    ZKAPEX_TRY(const CoverPatterns preset, cover_preset(options.preset));
+    patterns.insert(patterns.end(), preset.begin(), preset.end());
+  }
+  if (patterns.empty()) return error("say which tensors are covered: --preset vit, vit-fc1 or opt, or --cover PATTERN");
+  return patterns;
+}
+
+// Every weight fits its fixed point: better known now than when clients register.
+Status check_weights(const Deployment& deployment, const Checkpoint& model, ProgressStyle style) {
+  const FixedPoint covered = deployment.parameters().weights;
+  const FixedPoint unchanged{.fraction_bits = covered.fraction_bits, .width = FixedPoint::kMaxWidth};
+  uint64_t total = 0;
+  for (const TensorView& tensor : model.tensors()) total += tensor.count();
+  Progress progress(style, "checking weights", "weights", total);
+  std::vector<int64_t> piece;
+  for (size_t k = 0; k < model.tensors().size(); ++k) {
+    const TensorView& tensor = model.tensors()[k];
+    const FixedPoint& format = deployment.layout().tensors()[k].covered ? covered : unchanged;
+    constexpr uint64_t kPiece = 1 << 16;
+    for (uint64_t at = 0; at < tensor.count(); at += kPiece) {
+      piece.resize(std::min(kPiece, tensor.count() - at));
+      ZKAPEX_CHECK(format.read(tensor, at, piece));
+      progress.advance(piece.size());
+    }
+  }
+  return Done{};
+}
+
+// A proof for this deployment, as long as one made with the default memory: refused here where none could be made.
+Result<size_t> window_proof_bytes(const Deployment& deployment) {
+  Mask mask;
+  mask.support = {0};
+  ZKAPEX_TRY(const WindowPlan plan, WindowPlan::make(deployment, mask, Operator::kGroupObs,
+                                                     cut_rows(deployment.layout().rows(),
+                                                              rows_per_segment(deployment, WorkSettings{}.memory))));
+  return plan.shape().bytes();
+}
+
+uint64_t count_covered(const std::vector<TensorInfo>& tensors, const CoverPatterns& patterns) {
+  uint64_t out = 0;
+  for (const TensorInfo& tensor : tensors) {
+    if (const auto count = element_count(tensor); is_covered(patterns, tensor.name) && count.ok()) out += *count;
+  }
+  return out;
+}
+
+Result<Verdict> deploy(const Options& options) {
+  Parameters parameters = options.parameters;
+  ZKAPEX_TRY(parameters.error, Decimal::parse(options.error));
+  ZKAPEX_CHECK(parse_cap(options.cap, parameters));
+  ZKAPEX_TRY(const CoverPatterns patterns, patterns_of(options));
+  ZKAPEX_CHECK(check_output(options.out, options.common.force));
+  ZKAPEX_TRY(const Checkpoint model, Checkpoint::open(options.model));
+  std::vector<TensorInfo> tensors;
+  for (const TensorView& tensor : model.tensors()) tensors.push_back(tensor.info());
+  Geometry geometry{.block = options.block, .row = options.row_length};
+  if (geometry.row == 0) geometry.row = default_row_length(geometry.block, count_covered(tensors, patterns));
+  ZKAPEX_TRY(Layout layout, Layout::make(tensors, patterns, geometry));
+  ZKAPEX_TRY(const Deployment deployment, Deployment::make(std::move(layout), parameters));
+  ZKAPEX_TRY(const size_t proof_bytes, window_proof_bytes(deployment));
+  ZKAPEX_CHECK(check_weights(deployment, model, options.common.progress_style()));
+  const Bytes bytes = deployment.serialize();
+  ZKAPEX_CHECK(write_file(options.out, bytes, {.overwrite = options.common.force}));
+  Report report{.headline = fmt::format("{}: a deployment", options.out.string())};
+  report.values["file_bytes"] = bytes.size();
+  describe(deployment, report.values);
+  report.values["proof_of_a_window_bytes"] = proof_bytes;
+  report.print(options.common.json);
+  return Verdict::kDone;
+}
+
+}  // namespace
+
+void add_deploy(CLI::App& parent, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = parent.add_subcommand("deploy", "Fix layout and parameters of a deployment (provider)");
+  Parameters& p = options->parameters;
+  command->add_option("--model", options->model, "The model that clients begin with: safetensors")->required();
+  command->add_option("--preset", options->preset, "Tensors that unlearning reaches: vit, vit-fc1 or opt");
+  command->add_option("--cover", options->cover,
+                      "More of them, by name; {i} stands for a number, * for any characters");
+  command->add_option("--block", options->block, "Weights in a Fisher block")->capture_default_str();
+  command->add_option("--bits", p.curvature_bits, "Bits of an entry of the curvature's factors")->capture_default_str();
+  command->add_option("--error", options->error, "How far a block may be from the exact operator")
+      ->capture_default_str();
+  command->add_option("--cap", options->cap, "Most that compensation may move, as a multiple of what the mask removes")
+      ->capture_default_str();
+  command->add_option("--row-length", options->row_length, "Weights in one commitment, a power of two; 0 chooses")
+      ->capture_default_str();
+  command->add_option("--floor", p.floor, "Smallest eigenvalue of the scaled curvature")->capture_default_str();
+  command->add_option("--fraction-bits", p.weights.fraction_bits, "Bits of a weight behind the point")
+      ->capture_default_str();
+  command->add_option("--width", p.weights.width, "Bits of a weight in all")->capture_default_str();
+  command->add_option("-o,--output", options->out, "The deployment file to write")->required();
+  options->common.offer_json(*command);
+  options->common.offer_quiet(*command);
+  options->common.offer_force(*command);
+  command->footer(
+      "All clients use this file, and its digest names it everywhere. Parameters that could let an integer wrap "
+      "around\n"
+      "in the proof's field are refused, and so is a model with a weight that does not fit.\n\n"
+      "The cap is over squares: Σ (moved)² <= cap · Σ (removed)².\n\n"
+      "Rows: long ones make short proofs, but each takes memory. Left to choose, the row length n is the smallest "
+      "power\n"
+      "of two with n² >= 256 · (covered weights), at least 256 and at most 131072; it is never below the square of "
+      "the\n"
+      "block size (rounded up to a power of two), because a row holds whole squares of the curvature.\n\n"
+      "Examples:\n"
+      "  zkapex deploy --model vit-b16.safetensors --preset vit -o deployment.zka\n"
+      "  zkapex deploy --model model/ --preset opt --bits 12 --error 1e-6 -o deployment.zka\n"
+      "  zkapex deploy --model m.safetensors --cover 'blocks.{i}.mlp.*.weight' --block 64 -o deployment.zka");
+  command->callback([options, &action] { action = [options] { return deploy(*options); }; });
+}
+
+}  // namespace zkapex::cli

@@ -1,0 +1,95 @@
+// zkapex mask: the artifact of one window, from scores.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "attestation/inputs.h"
+#include "base/random.h"
+#include "cli/work.h"
+#include "unlearning/ranking.h"
+
+namespace zkapex::cli {
+
+namespace {
+
+struct Options {
+  CommonFlags common;
+  Path deployment, scores, out;
+  std::string ratio, window, nonce;
+};
+
+Result<std::array<uint8_t, 32>> nonce_of(const std::string& hex) {
+  if (hex.empty()) return random_array<32>();
+  const Result<Bytes> bytes = from_hex(hex);
+  if (!bytes || bytes->size() != 32) return error("--nonce has 64 hexadecimal digits");
+  std::array<uint8_t, 32> out;
+  std::copy(bytes->begin(), bytes->end(), out.begin());
+  return out;
+}
+
+Result<Verdict> make_mask(const Options& options) {
+  ZKAPEX_CHECK(check_output(options.out, options.common.force));
+  ZKAPEX_TRY(const Decimal ratio, Decimal::parse(options.ratio));
+  ZKAPEX_TRY(const Deployment deployment, read_deployment(options.deployment));
+  const uint64_t weights = deployment.layout().coordinates();
+  ZKAPEX_TRY(const uint64_t count, mask_size(ratio, weights));
+  Mask mask;
+  mask.deployment = deployment.digest();
+  mask.window = options.window;
+  ZKAPEX_TRY(mask.nonce, nonce_of(options.nonce));
+  ZKAPEX_TRY(const Checkpoint scores, Checkpoint::open(options.scores));
+  Result<ScoreSource> source = checkpoint_scores(deployment.layout(), scores);
+  if (!source) return source.error().within(options.scores.string());
+  {
+    constexpr uint64_t kPasses = 5;  // of top_coordinates
+    Progress progress(options.common.progress_style(), "ranking", "scores", kPasses * weights);
+    const ScoreSource counted = [&](const ScoreVisitor& visit) {
+      return (*source)([&](std::span<const double> piece) {
+        progress.advance(piece.size());
+        return visit(piece);
+      });
+    };
+    ZKAPEX_TRY(mask.support, top_coordinates(counted, weights, count));
+  }
+  ZKAPEX_CHECK(mask.check());
+  const Bytes bytes = mask.serialize();
+  ZKAPEX_CHECK(write_file(options.out, bytes, {.overwrite = options.common.force}));
+  Report report{.headline = fmt::format("{}: a mask for the window {}", options.out.string(), mask.window)};
+  report.values["file_bytes"] = bytes.size();
+  report.values["mask"] = to_hex(mask.digest());
+  report.values["window"] = mask.window;
+  report.values["masked"] = mask.support.size();
+  report.values["covered_weights"] = weights;
+  report.values["nonce"] = to_hex(mask.nonce);
+  report.print(options.common.json);
+  return Verdict::kDone;
+}
+
+}  // namespace
+
+void add_mask(CLI::App& parent, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = parent.add_subcommand("mask", "Choose the weights that a window removes (provider)");
+  command->add_option("--deployment", options->deployment, "The deployment file")->required();
+  command->add_option("--scores", options->scores, "Safetensors with one score for each covered weight")->required();
+  command->add_option("--ratio", options->ratio, "How many of them, such as 0.04")->required();
+  command->add_option("--window", options->window, "Name of the window, never used before")->required();
+  command->add_option("--nonce", options->nonce, "64 hexadecimal digits; fresh ones where not given");
+  command->add_option("-o,--output", options->out, "The mask file to write")->required();
+  options->common.offer_json(*command);
+  options->common.offer_quiet(*command);
+  options->common.offer_force(*command);
+  command->footer(
+      "Scores are tensors with the names and sizes of the covered ones. The highest are removed, over all tensors\n"
+      "together; equal scores go by position, so that every machine finds the same mask.\n\n"
+      "Publish the mask only after clients have registered: a curvature that is chosen with the mask in sight can "
+      "steer\n"
+      "what compensation does. A later window may move weights that an earlier one removed: publish masks that "
+      "contain\n"
+      "the ones before them if they are to stay removed.\n\n"
+      "Examples:\n"
+      "  zkapex mask --deployment deployment.zka --scores S.safetensors --ratio 0.04 --window 2026-11 -o psi.zka");
+  command->callback([options, &action] { action = [options] { return make_mask(*options); }; });
+}
+
+}  // namespace zkapex::cli

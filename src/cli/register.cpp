@@ -1,0 +1,68 @@
+// zkapex register: a client commits to its model and its curvature.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/work.h"
+
+namespace zkapex::cli {
+
+namespace {
+
+struct Options {
+  CommonFlags common;
+  RegisterRequest request;
+  bool no_certificate = false;
+};
+
+Result<Verdict> run_register(const Options& options) {
+  RegisterRequest request = options.request;
+  request.certificate = !options.no_certificate;
+  Work work(options.common);
+  ZKAPEX_TRY(const RegisterReport done, register_client(request, work.settings()));
+  const ClientFolder folder{request.out};
+  Report report{.headline =
+                    fmt::format("{}: registered; send registration.zka, keep secret.zka", request.out.string())};
+  report.values["client"] = request.client;
+  report.values["registration"] = to_hex(done.registration);
+  report.values["registration_bytes"] = done.registration_bytes;
+  report.values["curvature"] = request.certificate ? "proved" : "assumed, not proved";
+  report.values["seconds"] = timings_as_json(done.seconds);
+  report.print(options.common.json);
+  return Verdict::kDone;
+}
+
+}  // namespace
+
+void add_register(CLI::App& parent, Action& action) {
+  const auto options = std::make_shared<Options>();
+  RegisterRequest& request = options->request;
+  CLI::App* command = parent.add_subcommand("register", "Commit to a model and its curvature (client)");
+  command->add_option("--deployment", request.deployment, "The deployment file")->required();
+  command->add_option("--model", request.model, "The client's model: safetensors")->required();
+  command->add_option("--curvature", request.store, "Its curvature store")->required();
+  command->add_option("--client", request.client, "Identifier of the client")->required();
+  command->add_flag("--no-certificate", options->no_certificate,
+                    "Leave the range of the curvature unproved: faster, and every verdict says so");
+  command->add_option("-o,--output", request.out, "The client's folder")->required();
+  options->common.offer_json(*command);
+  options->common.offer_quiet(*command);
+  options->common.offer_force(*command);
+  options->common.offer_threads(*command);
+  options->common.offer_memory(*command);
+  command->footer(
+      "Writes into the folder: registration.zka for the provider, before any mask is published; secret.zka, readable "
+      "by\n"
+      "its owner only, which no one else may have; and a copy of the deployment. The model and the store stay where "
+      "they\n"
+      "are: every window reads them.\n\n"
+      "Interrupted before its end, it leaves no secret.zka, and the same command begins again.\n\n"
+      "Examples:\n"
+      "  zkapex register --deployment deployment.zka --model theta.safetensors --curvature store.zka --client alice "
+      "\\\n"
+      "      -o client\n"
+      "  zkapex register ... --client alice --no-certificate --memory 300M -o client");
+  command->callback([options, &action] { action = [options] { return run_register(*options); }; });
+}
+
+}  // namespace zkapex::cli

@@ -1,0 +1,100 @@
+#include "cli/work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace zkapex::cli {
+
+namespace {
+
+Path from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? Path() : Path(value);
+}
+
+std::string value_as_text(const std::string& key, const nlohmann::ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (key.ends_with("_bytes")) return fmt::format("{} ({} bytes)", format_size(value), value.get<uint64_t>());
+  if (value.is_number_float()) return fmt::format("{:.4g}", value.get<double>());
+  if (value.is_structured()) {
+    std::string out;
+    for (const auto& [name, item] : value.items()) {
+      const std::string text = value_as_text(name, item);
+      out += fmt::format("{}{}{}{}", out.empty() ? "" : ", ", value.is_object() ? name : "",
+                         value.is_object() ? " " : "", text);
+    }
+    return out.empty() ? "none" : out;
+  }
+  return value.dump();
+}
+
+}  // namespace
+
+Path cache_folder() {
+  if (Path path = from_environment("ZKAPEX_CACHE"); !path.empty()) return path;
+  if (const Path path = from_environment("XDG_CACHE_HOME"); !path.empty()) return path / "zkapex";
+  if (const Path path = from_environment("HOME"); !path.empty()) return path / ".cache" / "zkapex";
+  return {};
+}
+
+Work::Work(const CommonFlags& flags) : pool_(flags.threads) {
+  settings_.pool = &pool_;
+  settings_.cache = cache_folder();
+  if (flags.memory) settings_.memory = flags.memory->bytes();
+  settings_.progress = flags.progress_style();
+  settings_.force = flags.force;
+}
+
+std::string report_as_text(const Report& report) {
+  size_t width = 0;
+  for (const auto& [key, value] : report.values.items()) width = std::max(width, key.size());
+  std::string out = report.headline + "\n";
+  for (const auto& [key, value] : report.values.items()) {
+    std::string label = key.ends_with("_bytes") ? key.substr(0, key.size() - 6) + "_size" : key;
+    std::replace(label.begin(), label.end(), '_', ' ');
+    out += fmt::format("  {:<{}}  {}\n", label, width, value_as_text(key, value));
+  }
+  return out;
+}
+
+void Report::print(bool json) const { fmt::print("{}", json ? values.dump(2) + "\n" : report_as_text(*this)); }
+
+nlohmann::ordered_json timings_as_json(const Timings& timings) {
+  auto out = nlohmann::ordered_json::object();
+  for (const auto& [name, seconds] : timings) out[name] = seconds;
+  return out;
+}
+
+void describe(const Deployment& deployment, nlohmann::ordered_json& values) {
+  const Parameters& p = deployment.parameters();
+  const Layout& layout = deployment.layout();
+  values["deployment"] = to_hex(deployment.digest());
+  values["tensors"] = layout.tensors().size();
+  values["covered_tensors"] = layout.covered().size();
+  values["covered_weights"] = layout.coordinates();
+  values["block"] = layout.geometry().block;
+  values["blocks"] = layout.blocks();
+  values["row_length"] = layout.geometry().row;
+  values["rows"] = layout.rows();
+  values["unchanged_rows"] = layout.unchanged_rows();
+  values["bits"] = p.curvature_bits;
+  values["floor"] = p.floor;
+  values["fraction_bits"] = p.weights.fraction_bits;
+  values["width"] = p.weights.width;
+  values["certified_error"] = p.error.text();
+  values["cap"] = fmt::format("{}/{}", p.cap_numerator, p.cap_denominator);
+  values["slack_bits"] = deployment.slack_bits();
+}
+
+Status check_output(const Path& path, bool force) {
+  std::error_code ignored;
+  if (!force && std::filesystem::exists(path, ignored))
+    return error("{} exists already; choose another name, or --force to replace it", path.string());
+  return Done{};
+}
+
+}  // namespace zkapex::cli

@@ -1,0 +1,46 @@
+// What the commands that register, unlearn and verify share: how they work and how they report.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "attestation/client.h"
+#include "cli/command.h"
+
+namespace zkapex::cli {
+
+// $ZKAPEX_CACHE, else $XDG_CACHE_HOME/zkapex, else ~/.cache/zkapex; empty (no cache) without any of them.
+[[nodiscard]] Path cache_folder();
+
+// Threads and settings as the flags say.
+class Work {
+ public:
+  explicit Work(const CommonFlags& flags);
+
+  [[nodiscard]] ThreadPool& pool() { return pool_; }
+  [[nodiscard]] const WorkSettings& settings() const { return settings_; }
+
+ private:
+  ThreadPool pool_;
+  WorkSettings settings_;
+};
+
+// One line, and named values: the same for people and for programs.
+struct Report {
+  std::string headline;  // text only
+  nlohmann::ordered_json values = nlohmann::ordered_json::object();
+
+  void print(bool json) const;
+};
+
+[[nodiscard]] std::string report_as_text(const Report& report);
+
+[[nodiscard]] nlohmann::ordered_json timings_as_json(const Timings& timings);
+
+// What a deployment fixes, as a part of reports.
+void describe(const Deployment& deployment, nlohmann::ordered_json& values);
+
+// Refuses at once, before any work is done. An empty path is no output.
+[[nodiscard]] Status check_output(const Path& path, bool force);
+
+}  // namespace zkapex::cli

@@ -1,0 +1,53 @@
+#include "cli/work.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace zkapex::cli {
+namespace {
+
+TEST(Report, SaysTheSameToPeopleAndPrograms) {
+  Report report{.headline = "done"};
+  report.values["proof_bytes"] = 2048;
+  report.values["client"] = "alice";
+  report.values["whole"] = true;
+  report.values["ratio"] = 0.25;
+  report.values["windows"] = {"w1", "w2"};
+  report.values["seconds"] = timings_as_json({{"prove", 1.5}, {"write", 0.5}});
+  EXPECT_EQ(report_as_text(report),
+            "done\n"
+            "  proof size   2.0 KiB (2048 bytes)\n"
+            "  client       alice\n"
+            "  whole        yes\n"
+            "  ratio        0.25\n"
+            "  windows      w1, w2\n"
+            "  seconds      prove 1.5, write 0.5\n");
+  report.values = {{"windows", nlohmann::ordered_json::array()}};
+  EXPECT_EQ(report_as_text(report), "done\n  windows  none\n");
+}
+
+TEST(CacheFolder, IsTheFirstThatTheEnvironmentNames) {
+  ::setenv("ZKAPEX_CACHE", "/a", 1);
+  ::setenv("XDG_CACHE_HOME", "/b", 1);
+  ::setenv("HOME", "/c", 1);
+  EXPECT_EQ(cache_folder(), "/a");
+  ::unsetenv("ZKAPEX_CACHE");
+  EXPECT_EQ(cache_folder(), "/b/zkapex");
+  ::setenv("XDG_CACHE_HOME", "", 1);
+  EXPECT_EQ(cache_folder(), "/c/.cache/zkapex");
+  ::unsetenv("HOME");
+  EXPECT_EQ(cache_folder(), "");
+}
+
+TEST(Outputs, AreNotReplacedUnlessForced) {
+  EXPECT_TRUE(check_output({}, false).ok());
+  EXPECT_TRUE(check_output("no-such-file-anywhere", false).ok());
+  const Status refused = check_output(::testing::TempDir(), false);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("--force"), std::string::npos);
+  EXPECT_TRUE(check_output(::testing::TempDir(), true).ok());
+}
+
+}  // namespace
+}  // namespace zkapex::cli

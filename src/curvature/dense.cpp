@@ -1,0 +1,58 @@
+#include "curvature/dense.h"
+
+#include <cstring>
+
+#include "curvature/dense_kernels.h"
+
+namespace zkapex {
+
+#if defined(__x86_64__)
+// dense_avx2.cpp
+const DenseKernels<float>& dense_kernels_avx2(float);
+const DenseKernels<double>& dense_kernels_avx2(double);
+const FactorKernels& factor_kernels_avx2();
+#endif
+
+namespace {
+
+// 16-byte vectors, which every 64-bit machine has.
+template <class T>
+struct Lanes16 {
+  using Real = T;
+  using Vector __attribute__((vector_size(16))) = T;
+  static constexpr size_t kCount = 16 / sizeof(T);
+
+  static Vector load(const T* from) {
+    Vector v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+  }
+  static Vector load_floats(const float* from) { return Vector{from[0], from[1]}; }
+  static void store(T* to, Vector v) { std::memcpy(to, &v, sizeof v); }
+  static Vector splat(T v) { return Vector{} + v; }
+  static Vector add_product(Vector c, Vector a, Vector b) { return c + a * b; }
+  static Vector subtract_product(Vector c, Vector a, Vector b) { return c - a * b; }
+};
+
+}  // namespace
+
+template <class Real>
+const DenseKernels<Real>& DenseKernels<Real>::get([[maybe_unused]] InstructionSet set) {
+#if defined(__x86_64__)
+  if (set == InstructionSet::kAvx2) return dense_kernels_avx2(Real{});
+#endif
+  static constexpr DenseKernels kernels = dense::Dense<Lanes16<Real>>::kernels();
+  return kernels;
+}
+template struct DenseKernels<float>;
+template struct DenseKernels<double>;
+
+const FactorKernels& FactorKernels::get([[maybe_unused]] InstructionSet set) {
+#if defined(__x86_64__)
+  if (set == InstructionSet::kAvx2) return factor_kernels_avx2();
+#endif
+  static constexpr FactorKernels kernels = dense::Factor<Lanes16<double>>::kernels();
+  return kernels;
+}
+
+}  // namespace zkapex

@@ -1,0 +1,82 @@
+// Dense kernels for one block: Gram matrix, Cholesky factor, triangular solves, and products with an integer factor.
+// Plain and AVX2 versions of each; the two may differ in the last bits, except where said to be exact.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "base/cpu.h"
+
+namespace zkapex {
+
+// Matrices are cut into panels of 16 columns, each stored row after row: every inner loop reads memory in order.
+inline constexpr size_t kPanel = 16;
+inline constexpr size_t kMaxLanes = 8;  // numbers in the widest vector of any kernel
+[[nodiscard]] constexpr size_t panels_for(size_t columns) { return (columns + kPanel - 1) / kPanel; }
+
+// What kernels see of a matrix. It has no functions, so that none compiled for one instruction set is shared.
+template <class Real>
+struct PanelView {
+  Real* data;
+  size_t rows, panels;
+};
+
+template <class Real>
+class PanelMatrix {
+ public:
+  PanelMatrix() = default;
+  PanelMatrix(size_t rows, size_t columns) { resize(rows, columns); }
+  // Columns are rounded up to whole panels. After a resize all is zero, after a reshape undefined.
+  void resize(size_t rows, size_t columns) {
+    reshape(rows, columns);
+    std::fill(values_.begin(), values_.end(), Real{0});
+  }
+  void reshape(size_t rows, size_t columns) {
+    rows_ = rows;
+    panels_ = panels_for(columns);
+    values_.resize(rows_ * panels_ * kPanel);
+  }
+  PanelView<Real> view() { return {values_.data(), rows_, panels_}; }
+  [[nodiscard]] PanelView<const Real> view() const { return {values_.data(), rows_, panels_}; }
+  [[nodiscard]] size_t rows() const { return rows_; }
+  [[nodiscard]] size_t panels() const { return panels_; }
+  Real* panel(size_t p) { return values_.data() + p * rows_ * kPanel; }
+  [[nodiscard]] const Real* panel(size_t p) const { return values_.data() + p * rows_ * kPanel; }
+  Real& at(size_t row, size_t column) { return panel(column / kPanel)[row * kPanel + column % kPanel]; }
+  [[nodiscard]] Real at(size_t row, size_t column) const {
+    return panel(column / kPanel)[row * kPanel + column % kPanel];
+  }
+
+ private:
+  size_t rows_ = 0, panels_ = 0;
+  std::vector<Real> values_;
+};
+
+// A symmetric matrix, or a factor U of it with A = Uᵀ U, is a square PanelMatrix of which the upper triangle counts.
+// Its size is a multiple of kPanel; callers pad it with a positive diagonal, which leaves the rest untouched.
+template <class Real>  // float or double
+struct DenseKernels {
+  // out = the upper triangle of tᵀ t over the first out.panels panels of t. Rows of t from ends[p] on are zero in
+  // panel p (ends increasing), and skipped; null: all rows count. Zeroes nothing else of `out`.
+  void (*gram)(PanelView<const Real> t, const size_t* ends, PanelView<Real> out);
+  // Upper triangle in place, A to U. False, with A spoilt, at a pivot that is not above `least`.
+  bool (*cholesky)(PanelView<Real> a, Real least);
+  // x, of u.rows numbers, becomes U⁻¹ U⁻ᵀ x. `scratch` has room for kMaxLanes numbers per row.
+  void (*solve)(PanelView<const Real> u, Real* x, Real* scratch);
+
+  static const DenseKernels& get(InstructionSet set = instruction_set());
+};
+
+// Products with a matrix of integers stored as floats, in double: exact when no partial sum reaches 2^53.
+struct FactorKernels {
+  // out[k] = sum over i of t[k][i] x[i] for all rows k; x has a number for every column of every panel. `scratch` as
+  // above.
+  void (*multiply)(PanelView<const float> t, const size_t* ends, const double* x, double* out, double* scratch);
+  // out[i] = sum over k of t[k][i] x[k] for every column of every panel.
+  void (*multiply_transposed)(PanelView<const float> t, const size_t* ends, const double* x, double* out);
+
+  static const FactorKernels& get(InstructionSet set = instruction_set());
+};
+
+}  // namespace zkapex

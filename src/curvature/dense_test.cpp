@@ -1,0 +1,140 @@
+#include "curvature/dense.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace zkapex {
+namespace {
+
+std::vector<InstructionSet> sets() {
+  if (detect_instruction_set() == InstructionSet::kAvx2) return {InstructionSet::kPortable, InstructionSet::kAvx2};
+  return {InstructionSet::kPortable};
+}
+
+// A random positive definite matrix tᵀ t + shift I, and t.
+template <class Real>
+struct Problem {
+  PanelMatrix<Real> t, a;
+  Problem(size_t rows, size_t n, double shift, std::mt19937_64& rng) : t(rows, n), a(n, n) {
+    std::uniform_real_distribution<double> any(-1, 1);
+    for (size_t k = 0; k < rows; ++k)
+      for (size_t i = 0; i < n; ++i) t.at(k, i) = static_cast<Real>(any(rng));
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t j = i; j < n; ++j) {
+        double sum = i == j ? shift : 0;
+        for (size_t k = 0; k < rows; ++k) sum += static_cast<double>(t.at(k, i)) * static_cast<double>(t.at(k, j));
+        a.at(i, j) = static_cast<Real>(sum);
+      }
+    }
+  }
+};
+
+template <class Real>
+class DenseTest : public ::testing::Test {};
+using Reals = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(DenseTest, Reals);
+
+TYPED_TEST(DenseTest, GramCholeskyAndSolveAgreeWithTheirDefinitions) {
+  using Real = TypeParam;
+  const double tolerance = std::is_same_v<Real, float> ? 1e-4 : 1e-12;
+  std::mt19937_64 rng(7);
+  for (const InstructionSet set : sets()) {
+    const auto& kernels = DenseKernels<Real>::get(set);
+    for (const size_t n : {size_t{16}, size_t{32}, size_t{80}}) {
+      for (const size_t rows : {size_t{1}, size_t{33}, size_t{100}}) {
+        Problem<Real> problem(rows, n, 1.0, rng);
+        PanelMatrix<Real> a(n, n);
+        kernels.gram(std::as_const(problem.t).view(), nullptr, a.view());
+        for (size_t i = 0; i < n; ++i) a.at(i, i) += 1;
+        for (size_t i = 0; i < n; ++i)
+          for (size_t j = i; j < n; ++j) EXPECT_NEAR(a.at(i, j), problem.a.at(i, j), tolerance * 100);
+
+        ASSERT_TRUE(kernels.cholesky(a.view(), 0));
+        for (size_t i = 0; i < n; ++i) {
+          for (size_t j = i; j < n; ++j) {
+            double sum = 0;
+            for (size_t k = 0; k <= i; ++k) sum += static_cast<double>(a.at(k, i)) * static_cast<double>(a.at(k, j));
+            EXPECT_NEAR(sum, problem.a.at(i, j), tolerance * 100);
+          }
+        }
+
+        std::vector<Real> want(n), x(n), scratch(n * kMaxLanes);
+        for (Real& v : want) v = static_cast<Real>(std::uniform_real_distribution<double>(-1, 1)(rng));
+        for (size_t i = 0; i < n; ++i) {
+          double sum = 0;
+          for (size_t j = 0; j < n; ++j)
+            sum += static_cast<double>(problem.a.at(std::min(i, j), std::max(i, j))) * static_cast<double>(want[j]);
+          x[i] = static_cast<Real>(sum);
+        }
+        kernels.solve(std::as_const(a).view(), x.data(), scratch.data());
+        for (size_t i = 0; i < n; ++i) EXPECT_NEAR(x[i], want[i], tolerance * 100) << n << " " << rows;
+      }
+    }
+  }
+}
+
+TYPED_TEST(DenseTest, GramSkipsWhatIsSaidToBeZero) {
+  using Real = TypeParam;
+  std::mt19937_64 rng(8);
+  Problem<Real> problem(48, 48, 0, rng);
+  const size_t ends[] = {16, 40, 48};
+  for (size_t k = 0; k < 48; ++k)
+    for (size_t i = 0; i < 48; ++i)
+      if (k >= ends[i / 16]) problem.t.at(k, i) = 0;
+  for (const InstructionSet set : sets()) {
+    PanelMatrix<Real> all(48, 48), some(48, 48);
+    DenseKernels<Real>::get(set).gram(std::as_const(problem.t).view(), nullptr, all.view());
+    DenseKernels<Real>::get(set).gram(std::as_const(problem.t).view(), ends, some.view());
+    for (size_t i = 0; i < 48; ++i)
+      for (size_t j = i; j < 48; ++j) EXPECT_EQ(all.at(i, j), some.at(i, j));
+  }
+}
+
+TYPED_TEST(DenseTest, CholeskyStopsAtABadPivot) {
+  using Real = TypeParam;
+  for (const InstructionSet set : sets()) {
+    for (size_t bad = 0; bad < 32; ++bad) {
+      for (const Real value : {Real{0}, Real{-1}, static_cast<Real>(std::nan("")), static_cast<Real>(1e-3)}) {
+        PanelMatrix<Real> a(32, 32);
+        for (size_t i = 0; i < 32; ++i) a.at(i, i) = i == bad ? value : Real{2};
+        EXPECT_FALSE(DenseKernels<Real>::get(set).cholesky(a.view(), static_cast<Real>(1e-2)));
+      }
+    }
+  }
+}
+
+TEST(FactorKernels, ProductsOfIntegersAreExact) {
+  std::mt19937_64 rng(9);
+  const size_t rows = 50;
+  PanelMatrix<float> t(rows, 40);
+  const size_t ends[] = {20, 50, 33};
+  std::uniform_int_distribution<int> entry(-127, 127);
+  for (size_t k = 0; k < rows; ++k)
+    for (size_t i = 0; i < 48; ++i)
+      if (k < ends[i / 16]) t.at(k, i) = static_cast<float>(entry(rng));
+  std::uniform_int_distribution<int64_t> any(-(int64_t{1} << 38), int64_t{1} << 38);
+  std::vector<double> x(48), z(rows), y(48), scratch(rows * kMaxLanes);
+  for (double& v : x) v = static_cast<double>(any(rng));
+  for (const InstructionSet set : sets()) {
+    const FactorKernels& kernels = FactorKernels::get(set);
+    kernels.multiply(std::as_const(t).view(), ends, x.data(), z.data(), scratch.data());
+    for (size_t k = 0; k < rows; ++k) {
+      int64_t sum = 0;
+      for (size_t i = 0; i < 48; ++i) sum += static_cast<int64_t>(t.at(k, i)) * static_cast<int64_t>(x[i]);
+      EXPECT_EQ(static_cast<int64_t>(z[k]), sum);
+    }
+    std::vector<double> small(rows);
+    for (size_t k = 0; k < rows; ++k) small[k] = static_cast<double>(any(rng));
+    kernels.multiply_transposed(std::as_const(t).view(), ends, small.data(), y.data());
+    for (size_t i = 0; i < 48; ++i) {
+      int64_t sum = 0;
+      for (size_t k = 0; k < rows; ++k) sum += static_cast<int64_t>(t.at(k, i)) * static_cast<int64_t>(small[k]);
+      EXPECT_EQ(static_cast<int64_t>(y[i]), sum);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace zkapex

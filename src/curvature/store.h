@@ -1,0 +1,105 @@
+// The curvature store: the integer factors of all Fisher blocks of one client, on disk.
+//
+//   header   magic, version, deployment digest, B, c, μ, number of blocks, SHA-256 of all that
+//   records  one per Fisher block, in order: triangle_size(B) entries (one byte each for c <= 8, else two,
+//            little-endian), then SHA-256 of (header digest, block number, entries)
+//
+// A store being made has the name with ".partial" behind it. Whatever stops the maker, a second run goes on after the
+// last block that is whole.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "curvature/factor.h"
+
+namespace zkapex {
+
+struct StoreHeader {
+  static constexpr size_t kBytes = 8 + 4 + 32 + 4 + 4 + 8 + 8 + 32;
+
+  Sha256::Digest deployment{};
+  uint32_t block = 0;   // B
+  uint32_t bits = 0;    // c
+  uint64_t floor = 0;   // μ
+  uint64_t blocks = 0;  // Fisher blocks of a complete store
+
+  bool operator==(const StoreHeader&) const = default;
+
+  [[nodiscard]] size_t entry_bytes() const { return bits <= 8 ? 1 : 2; }
+  [[nodiscard]] size_t factor_bytes() const { return triangle_size(block) * entry_bytes(); }
+  [[nodiscard]] size_t record_bytes() const { return factor_bytes() + 32; }
+
+  Status check() const;
+  [[nodiscard]] Bytes serialize() const;
+  static Result<StoreHeader> parse(ByteView bytes);  // exactly kBytes
+};
+
+class StoreFile;  // an open file, shared by reader and writer
+
+class StoreWriter {
+ public:
+  // Starts a new store, or goes on with the partial one of the same header. Refuses when a store of that name exists
+  // already (unless `overwrite`), or the partial one has another header.
+  static Result<StoreWriter> open(const Path& path, const StoreHeader& header, bool overwrite = false);
+
+  StoreWriter(StoreWriter&&) noexcept;
+  StoreWriter& operator=(StoreWriter&&) noexcept;
+  ~StoreWriter();
+
+  [[nodiscard]] const StoreHeader& header() const { return header_; }
+  [[nodiscard]] uint64_t blocks() const { return blocks_; }  // written so far, whole
+  // The next factors, triangle_size(B) entries each, in the order of Fisher blocks.
+  Status append(std::span<const int16_t> factors);
+  // Only with all blocks written: flushes, and gives the store its name.
+  Status finish();
+
+ private:
+  StoreWriter(Path path, std::unique_ptr<StoreFile> file, const StoreHeader& header, bool overwrite);
+
+  Path path_;
+  std::unique_ptr<StoreFile> file_;
+  StoreHeader header_;
+  Sha256::Digest header_digest_{};
+  uint64_t blocks_ = 0;
+  bool overwrite_ = false;
+};
+
+// Any thread may read.
+class StoreReader {
+ public:
+  static Result<StoreReader> open(const Path& path);
+
+  StoreReader(StoreReader&&) noexcept;
+  StoreReader& operator=(StoreReader&&) noexcept;
+  ~StoreReader();
+
+  [[nodiscard]] const StoreHeader& header() const { return header_; }
+
+  // Factors first .. first + count - 1 into the caller's buffer of count · triangle_size(B) entries, each checked
+  // against its digest. int8_t only for stores with c <= 8.
+  Status read(uint64_t first, uint64_t count, std::span<int8_t> out) const;
+  Status read(uint64_t first, uint64_t count, std::span<int16_t> out) const;
+
+ private:
+  StoreReader(std::unique_ptr<StoreFile> file, const StoreHeader& header);
+  template <class Entry>
+  Status read_entries(uint64_t first, uint64_t count, std::span<Entry> out) const;
+
+  std::unique_ptr<StoreFile> file_;
+  StoreHeader header_;
+  Sha256::Digest header_digest_{};
+};
+
+// A packed factor as the S x S square that commitments hold: row j at out[j S], zeros above the diagonal and from B on.
+template <class Entry>
+void expand_factor(std::span<const Entry> factor, size_t block, size_t stride, std::span<Entry> out) {
+  std::fill(out.begin(), out.end(), Entry{0});
+  for (size_t j = 0; j < block; ++j)
+    std::copy_n(factor.begin() + static_cast<ptrdiff_t>(triangle_size(j)), j + 1,
+                out.begin() + static_cast<ptrdiff_t>(j * stride));
+}
+
+}  // namespace zkapex

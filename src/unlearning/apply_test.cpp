@@ -1,0 +1,167 @@
+#include "unlearning/apply.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <random>
+
+namespace zkapex {
+namespace {
+
+// Two covered tensors with short last blocks, and one that is not covered.
+class ApplyTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "zkapex-apply-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+
+    std::mt19937_64 rng(1);
+    std::normal_distribution<double> normal;
+    std::vector<TensorSource> sources;
+    for (auto& [info, values] : tensors_) {
+      for (uint64_t k = 0; k < *element_count(info); ++k) values.push_back(0.05 * normal(rng));
+      data_.emplace_back();
+      ASSERT_TRUE(append_elements(info.dtype, values, data_.back()).ok());
+    }
+    for (size_t k = 0; k < tensors_.size(); ++k) sources.push_back(TensorSource::of(tensors_[k].first, data_[k]));
+    ASSERT_TRUE(write_checkpoint(folder_ / "model.safetensors", sources, {}).ok());
+    checkpoint_.emplace(*Checkpoint::open(folder_));
+
+    std::vector<TensorInfo> infos;
+    for (const auto& [info, values] : tensors_) infos.push_back(info);
+    deployment_.emplace(*Deployment::make(*Layout::make(infos, {"m.{i}"}, {.block = 12, .row = 256}), {}));
+    const StoreHeader header = store_header_for(*deployment_);
+    ASSERT_EQ(header.blocks, 10U + 46U);
+    auto writer = StoreWriter::open(folder_ / "store", header);
+    ASSERT_TRUE(writer.ok());
+    FactorMaker maker({.block = 12, .bits = 8, .floor = deployment_->parameters().floor, .damping = {}});
+    std::vector<int16_t> factor(triangle_size(12));
+    for (uint64_t b = 0; b < header.blocks; ++b) {
+      const size_t size = deployment_->layout().block(b).count;
+      std::vector<double> gradients(30 * size);
+      for (double& v : gradients) v = normal(rng) + 0.5;
+      ASSERT_TRUE(maker.from_gradients(gradients, size, factor).ok());
+      ASSERT_TRUE(writer->append(factor).ok());
+    }
+    ASSERT_TRUE(writer->finish().ok());
+    store_.emplace(*StoreReader::open(folder_ / "store"));
+
+    mask_.deployment = deployment_->digest();
+    mask_.window = "w1";
+    for (uint64_t i = 0; i < deployment_->layout().coordinates(); ++i)
+      if (rng() % 20 == 0) mask_.support.push_back(i);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Result<ObsSummary> run(unsigned threads, std::vector<int64_t>& out) {
+    ThreadPool pool(threads);
+    const auto read = checkpoint_blocks(*deployment_, *checkpoint_);
+    if (!read.ok()) return read.error();
+    uint64_t next = 0;
+    return apply_group_obs(
+        *deployment_, mask_, *store_, *read,
+        [&](uint64_t block, std::span<const int64_t> theta, const ObsOutcome&) -> Status {
+          EXPECT_EQ(block, next++);
+          out.insert(out.end(), theta.begin(), theta.end());
+          return Done{};
+        },
+        pool);
+  }
+
+  Path folder_;
+  std::vector<std::pair<TensorInfo, std::vector<double>>> tensors_ = {
+      {{"m.0", Dtype::kF32, {10, 11}}, {}}, {{"m.1", Dtype::kF64, {551}}, {}}, {{"x", Dtype::kF16, {7}}, {}}};
+  std::vector<Bytes> data_;
+  std::optional<Checkpoint> checkpoint_;
+  std::optional<Deployment> deployment_;
+  std::optional<StoreReader> store_;
+  Mask mask_;
+};
+
+TEST_F(ApplyTest, MasksEverythingAndMovesTheRest) {
+  std::vector<int64_t> theta_u;
+  const auto summary = run(2, theta_u);
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->blocks, 56U);
+  EXPECT_GT(summary->masked_blocks, 10U);
+  EXPECT_LT(summary->masked_blocks, 56U);
+  EXPECT_LE(summary->largest_residual, deployment_->residual_bound());
+  ASSERT_EQ(theta_u.size(), deployment_->layout().coordinates());
+
+  const FixedPoint format = deployment_->parameters().weights;
+  Wide moved, removed;
+  size_t m = 0;
+  for (uint64_t i = 0; i < theta_u.size(); ++i) {
+    const auto place = deployment_->layout().place(i);
+    int64_t theta_p = 0;
+    ASSERT_TRUE(format.read(checkpoint_->tensors()[place.tensor], place.element, std::span(&theta_p, 1)).ok());
+    if (m < mask_.support.size() && mask_.support[m] == i) {
+      ++m;
+      EXPECT_EQ(theta_u[i], 0) << i;
+      removed += Wide::square_of(theta_p);
+    } else {
+      moved += Wide::square_of(static_cast<Int128>(theta_u[i]) - theta_p);
+    }
+  }
+  EXPECT_EQ(summary->moved, moved);
+  EXPECT_EQ(summary->removed, removed);
+  EXPECT_GT(summary->moved, Wide());
+}
+
+TEST_F(ApplyTest, DoesNotDependOnTheNumberOfThreads) {
+  std::vector<int64_t> one, three;
+  ASSERT_TRUE(run(1, one).ok());
+  ASSERT_TRUE(run(3, three).ok());
+  EXPECT_EQ(one, three);
+}
+
+TEST_F(ApplyTest, TheCapIsExact) {
+  std::vector<int64_t> theta_u;
+  const auto summary = run(1, theta_u);
+  ASSERT_TRUE(summary.ok());
+  Parameters p = deployment_->parameters();
+  p.cap_numerator = 0;
+  const Deployment strict = *Deployment::make(deployment_->layout(), p);
+  EXPECT_NE(strict.digest(), deployment_->digest());
+  // The store belongs to the other deployment; this is found first.
+  mask_.deployment = strict.digest();
+  ThreadPool pool(1);
+  const auto sink = [](uint64_t, std::span<const int64_t>, const ObsOutcome&) -> Status { return Done{}; };
+  const auto read = checkpoint_blocks(strict, *checkpoint_);
+  ASSERT_TRUE(read.ok());
+  const auto other_store = apply_group_obs(strict, mask_, *store_, *read, sink, pool);
+  ASSERT_FALSE(other_store.ok());
+  EXPECT_NE(other_store.error().message.find("another deployment"), std::string::npos);
+
+  auto writer = StoreWriter::open(folder_ / "again", store_header_for(strict));
+  ASSERT_TRUE(writer.ok());
+  std::vector<int16_t> factors(56 * triangle_size(12));
+  ASSERT_TRUE(store_->read(0, 56, std::span(factors)).ok());
+  ASSERT_TRUE(writer->append(factors).ok());
+  ASSERT_TRUE(writer->finish().ok());
+  const StoreReader copied = *StoreReader::open(folder_ / "again");
+  const auto capped = apply_group_obs(strict, mask_, copied, *read, sink, pool);
+  ASSERT_FALSE(capped.ok());
+  EXPECT_NE(capped.error().message.find("cap"), std::string::npos) << capped.error().message;
+}
+
+TEST_F(ApplyTest, ErrorsNameTheBlock) {
+  ThreadPool pool(2);
+  const auto sink = [](uint64_t, std::span<const int64_t>, const ObsOutcome&) -> Status { return Done{}; };
+  const BlockReader read = [](uint64_t block, std::span<int64_t> theta) -> Status {
+    if (block >= 11) return error("unreadable");
+    std::fill(theta.begin(), theta.end(), 5);
+    return Done{};
+  };
+  const auto result = apply_group_obs(*deployment_, mask_, *store_, read, sink, pool);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "block 11 ('m.1' from element 12): unreadable");
+  mask_.deployment.fill(0);
+  EXPECT_NE(apply_group_obs(*deployment_, mask_, *store_, read, sink, pool).error().message.find("deployment"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace zkapex

@@ -1,0 +1,107 @@
+#include "unlearning/deployment.h"
+
+#include <algorithm>
+
+namespace zkapex {
+
+namespace {
+
+// ⌊ℓ/4⌋, ℓ = 2^252 + 27742317777372353535851937790883648493 the order of the field: the room that integers have.
+Wide quarter_of_the_field() {
+  const UInt128 low = static_cast<UInt128>(0x14def9dea2f79cd6) << 64 | 0x5812631a5cf5d3ed;
+  return (Wide::power_of_two(252) + Wide::from(low)).divided_by(4);
+}
+
+// ⌊(μ · digits · 10^-places · 2^f)²⌋. Dividing by ten step by step, rounding down each time, is dividing by 10^(2
+// places).
+Wide residual_bound_of(const Parameters& p) {
+  const Wide root = Wide(p.floor) * Wide(p.error.digits) * Wide::power_of_two(p.weights.fraction_bits);
+  Wide bound = root * root;
+  for (uint32_t k = 0; k < 2 * p.error.places; ++k) bound = bound.divided_by(10);
+  return bound;
+}
+
+Status check_supported(const Parameters& p) {
+  ZKAPEX_CHECK(p.weights.check());
+  if (p.curvature_bits < 2 || p.curvature_bits > Deployment::kMaxCurvatureBits)
+    return error("{} curvature bits are outside 2 to {}", p.curvature_bits, Deployment::kMaxCurvatureBits);
+  if (p.floor < 1 || p.floor > Deployment::kMaxFloor)
+    return error("the curvature floor {} is outside 1 to {}", p.floor, Deployment::kMaxFloor);
+  if (p.cap_denominator < 1 || p.cap_numerator > Deployment::kMaxCap || p.cap_denominator > Deployment::kMaxCap)
+    return error("the cap {}/{} is outside 0/1 to {}/1", p.cap_numerator, p.cap_denominator, Deployment::kMaxCap);
+  return Done{};
+}
+
+}  // namespace
+
+Status check_no_wrap(const Geometry& g, const Parameters& p, uint64_t padded_size, uint32_t slack_bits) {
+  // The largest |y|: the certificate bounds every entry of the S x S square, triangular or not.
+  const Wide y = (Wide(g.stride()) * Wide(g.block) * Wide::power_of_two(2 * (p.curvature_bits - 1)) + Wide(p.floor)) *
+                 (Wide::power_of_two(p.weights.width) - Wide(1));
+  const Wide slack = Wide::power_of_two(slack_bits), room = quarter_of_the_field();
+  if (Wide(g.block) * y * y + slack >= room)
+    return error(
+        "blocks of {} with {}-bit curvature and {}-bit weights can wrap around in the field: lower one of them",
+        g.block, p.curvature_bits, p.weights.width);
+  const Wide moved =
+      (Wide(p.cap_numerator) + Wide(p.cap_denominator)) * Wide(padded_size) * Wide::power_of_two(2 * p.weights.width);
+  if (moved + slack >= room)
+    return error("a cap of {}/{} over {} weights of {} bits can wrap around in the field: lower one of them",
+                 p.cap_numerator, p.cap_denominator, padded_size, p.weights.width);
+  return Done{};
+}
+
+Result<Deployment> Deployment::make(Layout layout, const Parameters& parameters) {
+  ZKAPEX_CHECK(check_supported(parameters));
+  Deployment out(std::move(layout), parameters);
+  const Parameters& p = out.parameters_;
+  out.residual_bound_ = residual_bound_of(p);
+  if (out.residual_bound_ == Wide())
+    return error("the error {} is below one unit of {} fraction bits: raise it, or the curvature floor", p.error.text(),
+                 p.weights.fraction_bits);
+  const Wide largest_cap =
+      Wide(p.cap_numerator) * Wide(out.layout_.coordinates()) * Wide::power_of_two(2 * p.weights.width);
+  out.slack_bits_ = std::max(out.residual_bound_.bit_length(), largest_cap.bit_length());
+  const uint64_t most_bits = std::min<uint64_t>(kMaxSlackBits, out.layout_.geometry().row);
+  if (out.slack_bits_ > most_bits)
+    return error(
+        "the slacks of residual and cap need {} bits, more than {}: lower the error, the weight bits or the cap",
+        out.slack_bits_, most_bits);
+  ZKAPEX_CHECK(check_no_wrap(out.layout_.geometry(), p, out.layout_.padded_size(), out.slack_bits_));
+  return out;
+}
+
+Bytes Deployment::content() const {
+  ByteWriter out;
+  const Parameters& p = parameters_;
+  out.u32(p.curvature_bits);
+  out.u32(p.weights.fraction_bits);
+  out.u32(p.weights.width);
+  out.u64(p.floor);
+  out.u64(p.error.digits);
+  out.u32(p.error.places);
+  out.u64(p.cap_numerator);
+  out.u64(p.cap_denominator);
+  layout_.serialize(out);
+  return out.take();
+}
+
+Result<Deployment> Deployment::parse(ByteView file) {
+  ZKAPEX_TRY(const ByteView body, unframe(kKind, file));
+  ByteReader in(body);
+  Parameters p;
+  ZKAPEX_TRY(p.curvature_bits, in.u32());
+  ZKAPEX_TRY(p.weights.fraction_bits, in.u32());
+  ZKAPEX_TRY(p.weights.width, in.u32());
+  ZKAPEX_TRY(p.floor, in.u64());
+  ZKAPEX_TRY(const uint64_t digits, in.u64());
+  ZKAPEX_TRY(const uint32_t places, in.u32());
+  ZKAPEX_TRY(p.error, Decimal::from_parts(digits, places));
+  ZKAPEX_TRY(p.cap_numerator, in.u64());
+  ZKAPEX_TRY(p.cap_denominator, in.u64());
+  ZKAPEX_TRY(Layout layout, Layout::parse(in));
+  ZKAPEX_CHECK(in.finish());
+  return make(std::move(layout), p);
+}
+
+}  // namespace zkapex

@@ -1,0 +1,60 @@
+// The deployment: layout and parameters, published by the provider before anyone registers. Its digest names it.
+#pragma once
+
+#include "base/decimal.h"
+#include "base/framed.h"
+#include "base/wide.h"
+#include "weights/fixed_point.h"
+#include "weights/layout.h"
+
+namespace zkapex {
+
+struct Parameters {
+  uint32_t curvature_bits = 8;              // c: entries of a factor in two's complement
+  FixedPoint weights;                       // f and w
+  uint64_t floor = 4;                       // μ: A = L Lᵀ + μ I
+  Decimal error{.digits = 1, .places = 5};  // ε: how far each block of weights may be from the exact operator
+  uint64_t cap_numerator = 4;               // den Σ_C x² <= num Σ_M x²: how far compensation may move the model
+  uint64_t cap_denominator = 1;
+
+  bool operator==(const Parameters&) const = default;
+};
+
+// Protocol, section 2: no sum of the relation reaches a quarter of the field, so that each stands for an integer.
+// `padded_size` counts covered weights with their padding, `slack_bits` is NB.
+[[nodiscard]] Status check_no_wrap(const Geometry& geometry, const Parameters& parameters, uint64_t padded_size,
+                                   uint32_t slack_bits);
+
+class Deployment {
+ public:
+  static constexpr FileKind kKind{"ZKAPEXDP", 1, "a deployment"};
+  static constexpr size_t kMaxFileBytes = size_t{1} << 28;
+  static constexpr uint32_t kMaxCurvatureBits = 16, kMaxSlackBits = 240;
+  static constexpr uint64_t kMaxFloor = uint64_t{1} << 40, kMaxCap = uint64_t{1} << 32;
+
+  // Refuses, with the reason, what is outside the supported set and what would let an integer wrap around in the field.
+  static Result<Deployment> make(Layout layout, const Parameters& parameters);
+
+  [[nodiscard]] const Layout& layout() const { return layout_; }
+  [[nodiscard]] const Parameters& parameters() const { return parameters_; }
+  // Y_blk = ⌊(μ ε 2^f)²⌋, exactly.
+  [[nodiscard]] const Wide& residual_bound() const { return residual_bound_; }
+  // NB: bits of Y_blk, and of num |M| 4^w for the largest mask there can be.
+  [[nodiscard]] uint32_t slack_bits() const { return slack_bits_; }
+
+  // Canonical: parse accepts exactly what serialize writes.
+  [[nodiscard]] Bytes serialize() const { return frame(kKind, content()); }
+  static Result<Deployment> parse(ByteView file);
+  [[nodiscard]] Sha256::Digest digest() const { return frame_digest(kKind, content()); }
+
+ private:
+  Deployment(Layout layout, const Parameters& parameters) : layout_(std::move(layout)), parameters_(parameters) {}
+  [[nodiscard]] Bytes content() const;
+
+  Layout layout_;
+  Parameters parameters_;
+  Wide residual_bound_;
+  uint32_t slack_bits_ = 0;
+};
+
+}  // namespace zkapex

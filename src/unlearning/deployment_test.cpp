@@ -1,0 +1,135 @@
+#include "unlearning/deployment.h"
+
+#include <gtest/gtest.h>
+
+namespace zkapex {
+namespace {
+
+Layout layout_of(uint64_t count, Geometry geometry) {
+  return *Layout::make({{"w", Dtype::kF32, {count}}, {"other", Dtype::kF32, {3}}}, {"w"}, geometry);
+}
+Layout small() { return layout_of(1000, {.block = 16, .row = 256}); }
+
+std::string reason(Layout layout, const Parameters& parameters) {
+  const auto made = Deployment::make(std::move(layout), parameters);
+  return made.ok() ? "" : made.error().message;
+}
+
+TEST(Deployment, ComputesTheResidualBoundExactly) {
+  Parameters p;
+  p.floor = 3;
+  p.error = *Decimal::parse("1e-5");
+  p.weights = {.fraction_bits = 36, .width = 40};
+  EXPECT_EQ(Deployment::make(small(), p)->residual_bound().decimal(), "4250129834582");
+  p.floor = 4;
+  p.error = *Decimal::parse("0.0000025");
+  EXPECT_EQ(Deployment::make(small(), p)->residual_bound().decimal(), "472236648286");
+  p.floor = 1;
+  p.error = *Decimal::parse("1");
+  p.weights.fraction_bits = 10;
+  EXPECT_EQ(Deployment::make(small(), p)->residual_bound(), Wide::power_of_two(20));
+}
+
+TEST(Deployment, SlackBitsHoldTheLargestMask) {
+  Parameters p;
+  const auto deployment = Deployment::make(small(), p);
+  ASSERT_TRUE(deployment.ok());
+  EXPECT_EQ(deployment->slack_bits(), (Wide(4) * Wide(1000) * Wide::power_of_two(80)).bit_length());
+}
+
+// The exact edges of the two inequalities, from the protocol's model.
+TEST(Deployment, NoWrapHoldsUpToTheLastInteger) {
+  const auto fits = [](Geometry geometry, Parameters p, uint64_t padded_size, uint32_t slack_bits) {
+    return check_no_wrap(geometry, p, padded_size, slack_bits).ok();
+  };
+  const auto wide = [](uint32_t width, uint64_t floor = 4) {
+    Parameters p;
+    p.weights.width = width;
+    p.floor = floor;
+    return p;
+  };
+  EXPECT_TRUE(fits({256, 1 << 17}, wide(90), 1, 200));
+  EXPECT_FALSE(fits({256, 1 << 17}, wide(91), 1, 200));
+  Parameters tight = wide(94, 2147483644);
+  tight.curvature_bits = 2;
+  EXPECT_TRUE(fits({1, 1}, tight, 1, 10));
+  tight.floor += 1;
+  EXPECT_FALSE(fits({1, 1}, tight, 1, 10));
+
+  Parameters cap = wide(90);
+  cap.cap_numerator = ~uint64_t{0};
+  cap.curvature_bits = 2;
+  EXPECT_TRUE(fits({1, 1}, cap, 32, 200));
+  EXPECT_FALSE(fits({1, 1}, cap, 64, 200));
+  EXPECT_FALSE(fits({1, 1}, wide(40), 1, 251));
+}
+
+TEST(Deployment, SlackMustHaveRoom) {
+  Parameters p;
+  p.floor = Deployment::kMaxFloor;
+  p.error = *Decimal::parse("1e15");
+  EXPECT_NE(reason(small(), p).find("bits, more than 240"), std::string::npos);
+  // Rows shorter than the slack's bits have no place for it.
+  EXPECT_NE(reason(layout_of(10, {.block = 2, .row = 4}), {}).find("more than 4"), std::string::npos);
+}
+
+TEST(Deployment, RefusesUnsupportedParameters) {
+  const auto with = [](auto change) {
+    Parameters p;
+    change(p);
+    return reason(small(), p);
+  };
+  EXPECT_EQ(with([](Parameters&) {}), "");
+  EXPECT_NE(with([](Parameters& p) { p.curvature_bits = 1; }).find("curvature bits"), std::string::npos);
+  EXPECT_NE(with([](Parameters& p) { p.curvature_bits = 17; }).find("curvature bits"), std::string::npos);
+  EXPECT_NE(with([](Parameters& p) { p.weights.width = 54; }).find("54 bits"), std::string::npos);
+  EXPECT_NE(with([](Parameters& p) { p.weights.fraction_bits = 54; }).find("fraction"), std::string::npos);
+  EXPECT_NE(with([](Parameters& p) { p.floor = 0; }).find("floor"), std::string::npos);
+  EXPECT_NE(with([](Parameters& p) { p.floor = Deployment::kMaxFloor + 1; }).find("floor"), std::string::npos);
+  EXPECT_NE(with([](Parameters& p) { p.cap_denominator = 0; }).find("cap"), std::string::npos);
+  EXPECT_NE(with([](Parameters& p) { p.cap_numerator = Deployment::kMaxCap + 1; }).find("cap"), std::string::npos);
+  EXPECT_NE(with([](Parameters& p) { p.error = *Decimal::parse("1e-18"); }).find("below one unit"), std::string::npos);
+}
+
+TEST(Deployment, FileIsCanonical) {
+  Parameters p;
+  p.error = *Decimal::parse("2.5e-6");
+  p.floor = 7;
+  const auto deployment = Deployment::make(small(), p);
+  ASSERT_TRUE(deployment.ok());
+  const Bytes file = deployment->serialize();
+  const auto back = Deployment::parse(file);
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back->parameters(), p);
+  EXPECT_EQ(back->digest(), deployment->digest());
+  EXPECT_EQ(back->serialize(), file);
+  for (size_t at = 0; at < file.size(); ++at) {
+    Bytes changed = file;
+    changed[at] ^= 1;
+    EXPECT_FALSE(Deployment::parse(changed).ok()) << at;
+  }
+}
+
+// A content that is framed properly but is not what serialize writes.
+TEST(Deployment, RefusesOtherContents) {
+  const Bytes file = Deployment::make(small(), {})->serialize();
+  const Bytes content(file.begin() + 12, file.end() - 32);
+  const auto parse = [](const Bytes& c) { return Deployment::parse(frame(Deployment::kKind, c)); };
+  ASSERT_TRUE(parse(content).ok());
+  Bytes longer = content;
+  longer.push_back(0);
+  EXPECT_FALSE(parse(longer).ok());
+  for (size_t size = 0; size < content.size(); ++size)
+    EXPECT_FALSE(parse(Bytes(content.begin(), content.begin() + static_cast<ptrdiff_t>(size))).ok());
+  for (size_t at = 0; at < content.size(); ++at) {
+    Bytes changed = content;
+    changed[at] ^= 1;
+    const auto other = parse(changed);
+    if (other.ok()) {
+      EXPECT_EQ(other->serialize(), frame(Deployment::kKind, changed)) << at;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace zkapex

@@ -1,0 +1,70 @@
+// Group-OBS on one block: weights in the mask become zero, the others move to where the curvature's quadratic is least.
+//
+//   x_M = -θ_M,   (A x)_C = 0   i.e.   x_C = -A_CC⁻¹ A_CM x_M,   θ_u = θ_p + x
+//
+// Solved with a Cholesky factor of A_CC in float, or double where that is not enough, refined with residuals that are
+// exact integers, and rounded so that Σ_C (A x)² <= Y_blk holds exactly.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "unlearning/deployment.h"
+#include "unlearning/exact_curvature.h"
+
+namespace zkapex {
+
+struct ObsOutcome {
+  Wide residual;        // Σ_{i ∉ M} y_i², y = A x
+  UInt128 moved = 0;    // Σ_{i ∉ M} x_i²
+  UInt128 removed = 0;  // Σ_{i ∈ M} x_i²
+  bool double_precision = false;
+  bool nearest_plane = false;  // rounded along the factor, where rounding each coordinate was not enough
+  unsigned refinements = 0;
+};
+
+// Works on one block after another in the same buffers; one object per thread.
+class GroupObs {
+ public:
+  explicit GroupObs(const Deployment& deployment);
+
+  // `factor`: the block's packed factor; `theta`: its weights, at most B; `masked`: increasing positions in it.
+  // An error when the weights leave their bits, or when no rounding found meets the bound: never a worse answer.
+  Result<ObsOutcome> solve(std::span<const int8_t> factor, std::span<const int64_t> theta,
+                           std::span<const uint32_t> masked, std::span<int64_t> out);
+  Result<ObsOutcome> solve(std::span<const int16_t> factor, std::span<const int64_t> theta,
+                           std::span<const uint32_t> masked, std::span<int64_t> out);
+
+ private:
+  template <class Real>
+  struct Solver {
+    PanelMatrix<Real> rows, factor;  // of A_CC; rows only where Real is not float
+    std::vector<Real> step, scratch;
+  };
+  template <class Entry>
+  Result<ObsOutcome> solve_entries(std::span<const Entry> factor, std::span<const int64_t> theta,
+                                   std::span<const uint32_t> masked, std::span<int64_t> out);
+  template <class Real>
+  bool solve_with(Solver<Real>& solver, ObsOutcome& outcome);
+  template <class Real>
+  bool factorize(Solver<Real>& solver);
+  template <class Real>
+  void correction(Solver<Real>& solver);
+  template <class Real>
+  void round_along_factor(const Solver<Real>& solver);
+  Wide residual();
+
+  FixedPoint weights_;
+  uint64_t floor_;
+  Wide bound_;
+  size_t block_;
+  ExactCurvature curvature_;
+  Solver<float> single_;
+  Solver<double> double_;
+  std::vector<uint32_t> kept_;
+  std::vector<int64_t> x_, best_;
+  std::vector<double> step_;  // the real-valued correction of x_C
+  std::vector<Int128> y_;
+};
+
+}  // namespace zkapex

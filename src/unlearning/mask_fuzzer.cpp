@@ -1,0 +1,12 @@
+// Arbitrary bytes as a mask file, and as the content of one with a right digest: never a crash, one encoding each.
+#include <cstdlib>
+
+#include "unlearning/mask.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const zkapex::ByteView input(data, size);
+  if (const auto parsed = zkapex::Mask::parse(input); parsed.ok() && parsed->serialize().size() != size) std::abort();
+  const zkapex::Bytes framed = zkapex::frame(zkapex::Mask::kKind, input);
+  if (const auto parsed = zkapex::Mask::parse(framed); parsed.ok() && parsed->serialize() != framed) std::abort();
+  return 0;
+}

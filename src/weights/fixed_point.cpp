@@ -1,0 +1,45 @@
+#include "weights/fixed_point.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace zkapex {
+
+Status FixedPoint::check() const {
+  if (width < 2 || width > kMaxWidth) return error("weights of {} bits are outside 2 to {}", width, kMaxWidth);
+  if (fraction_bits > kMaxWidth) return error("{} fraction bits are over {}", fraction_bits, kMaxWidth);
+  return Done{};
+}
+
+Status FixedPoint::from_doubles(std::string_view tensor, uint64_t first, std::span<const double> values,
+                                std::span<int64_t> out) const {
+  const double scale = std::ldexp(1.0, static_cast<int>(fraction_bits));  // multiplying by it is exact, or overflows
+  const auto low = static_cast<double>(min()), high = static_cast<double>(max());
+  for (size_t k = 0; k < values.size(); ++k) {
+    const double rounded = std::nearbyint(values[k] * scale);
+    if (!(rounded >= low && rounded <= high))  // also when it is NaN
+      return error("tensor '{}': element {} is {}, outside the {}-bit fixed point with {} fraction bits ({} to {})",
+                   tensor, first + k, values[k], width, fraction_bits, to_double(min()), to_double(max()));
+    out[k] = static_cast<int64_t>(rounded);
+  }
+  return Done{};
+}
+
+Status FixedPoint::read(const TensorView& tensor, uint64_t first, std::span<int64_t> out) const {
+  std::array<double, 1024> values;
+  for (size_t done = 0; done < out.size();) {
+    const size_t now = std::min(out.size() - done, values.size());
+    const std::span<double> part(values.data(), now);
+    ZKAPEX_CHECK(tensor.read(first + done, part));
+    ZKAPEX_CHECK(from_doubles(tensor.name(), first + done, part, out.subspan(done, now)));
+    done += now;
+  }
+  return Done{};
+}
+
+double FixedPoint::to_double(int64_t v) const {
+  return std::ldexp(static_cast<double>(v), -static_cast<int>(fraction_bits));
+}
+
+}  // namespace zkapex

@@ -1,0 +1,36 @@
+// Weights as integers: value = integer * 2^-f, the integer in w-bit two's complement (default f = 36, w = 40: |value| <
+// 8).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "weights/tensor.h"
+
+namespace zkapex {
+
+struct FixedPoint {
+  static constexpr uint32_t kMaxWidth = 53;  // so that every integer is a double, and going back is exact
+
+  uint32_t fraction_bits = 36;  // f
+  uint32_t width = 40;          // w
+
+  bool operator==(const FixedPoint&) const = default;
+
+  Status check() const;
+  [[nodiscard]] int64_t max() const { return (int64_t{1} << (width - 1)) - 1; }
+  [[nodiscard]] int64_t min() const { return -(int64_t{1} << (width - 1)); }
+  [[nodiscard]] bool contains(int64_t v) const { return v >= min() && v <= max(); }
+
+  // Rounded to nearest, ties to even. NaN, infinity and values out of range are errors that name tensor and index;
+  // `first` is the index of values[0] in the tensor.
+  Status from_doubles(std::string_view tensor, uint64_t first, std::span<const double> values,
+                      std::span<int64_t> out) const;
+  // Elements first .. first + out.size() - 1 of a floating-point tensor.
+  Status read(const TensorView& tensor, uint64_t first, std::span<int64_t> out) const;
+
+  // Exact.
+  [[nodiscard]] double to_double(int64_t v) const;
+};
+
+}  // namespace zkapex

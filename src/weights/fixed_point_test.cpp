@@ -1,0 +1,70 @@
+#include "weights/fixed_point.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace zkapex {
+namespace {
+
+TEST(FixedPoint, RoundsToNearestEven) {
+  const FixedPoint format{.fraction_bits = 4, .width = 8};
+  const std::vector<double> values = {0.0, 1.0, -1.0, 1.0 / 32, 3.0 / 32, -1.0 / 32, -3.0 / 32, 7.9375, -8.0, 7.96};
+  std::vector<int64_t> out(values.size());
+  ASSERT_TRUE(format.from_doubles("t", 0, values, out).ok());
+  EXPECT_EQ(out, (std::vector<int64_t>{0, 16, -16, 0, 2, 0, -2, 127, -128, 127}));
+}
+
+TEST(FixedPoint, NamesTensorAndIndexOfWhatDoesNotFit) {
+  const FixedPoint format;
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double bad : {8.0, -8.0000001, infinity, -infinity, std::nan(""), 1e300}) {
+    const std::vector<double> values = {0.5, bad};
+    std::vector<int64_t> out(2);
+    const Status status = format.from_doubles("layer.weight", 40, values, out);
+    ASSERT_FALSE(status.ok()) << bad;
+    EXPECT_NE(status.error().message.find("'layer.weight': element 41"), std::string::npos) << status.error().message;
+  }
+  std::vector<int64_t> out(1);
+  EXPECT_TRUE(format.from_doubles("t", 0, std::vector{-8.0}, out).ok());
+  EXPECT_EQ(out[0], format.min());
+}
+
+TEST(FixedPoint, GoesBackExactly) {
+  std::mt19937_64 rng(1);
+  for (const uint32_t width : {2U, 17U, 40U, 53U}) {
+    const FixedPoint format{.fraction_bits = 36, .width = width};
+    ASSERT_TRUE(format.check().ok());
+    std::uniform_int_distribution<int64_t> any(format.min(), format.max());
+    for (int k = 0; k < 1000; ++k) {
+      const int64_t v = k == 0 ? format.min() : k == 1 ? format.max() : any(rng);
+      int64_t back = 0;
+      ASSERT_TRUE(format.from_doubles("t", 0, std::vector{format.to_double(v)}, std::span(&back, 1)).ok());
+      EXPECT_EQ(back, v);
+    }
+  }
+}
+
+TEST(FixedPoint, ReadsTensorsInPieces) {
+  std::vector<double> values(5000);
+  for (size_t k = 0; k < values.size(); ++k) values[k] = std::sin(static_cast<double>(k));
+  Bytes data;
+  ASSERT_TRUE(append_elements(Dtype::kF64, values, data).ok());
+  const TensorView tensor({"t", Dtype::kF64, {5000}}, data);
+  std::vector<int64_t> out(4000);
+  const FixedPoint format;
+  ASSERT_TRUE(format.read(tensor, 1000, out).ok());
+  for (size_t k = 0; k < out.size(); ++k) EXPECT_EQ(out[k], std::llrint(std::ldexp(values[1000 + k], 36)));
+  EXPECT_FALSE(format.read(tensor, 1001, out).ok());
+}
+
+TEST(FixedPoint, RefusesUnsupportedWidths) {
+  EXPECT_FALSE((FixedPoint{.fraction_bits = 36, .width = 1}.check().ok()));
+  EXPECT_FALSE((FixedPoint{.fraction_bits = 36, .width = 54}.check().ok()));
+  EXPECT_FALSE((FixedPoint{.fraction_bits = 54, .width = 40}.check().ok()));
+}
+
+}  // namespace
+}  // namespace zkapex
