@@ -6,7 +6,7 @@ export JOBS
 SOURCES = $(shell find src -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test tsan bench lint format format-check fuzz mutants clean
+.PHONY: help deps build demo test learning-test tsan bench lint format format-check fuzz mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,11 @@ test: deps format-check ## formatting, then all tests, optimised and under the a
 	@scripts/run-tests release
 	@scripts/build asan
 	@scripts/run-tests asan
+
+learning-test: ## the learning library and its commands on libtorch: installed, built and tested on its own
+	@scripts/install-deps build test learning
+	@scripts/build learning
+	@scripts/run-tests learning
 
 tsan: deps ## all tests under the thread sanitizer
 	@scripts/build tsan

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "algebra/msm.h"
+#include "base/first_error.h"
 #include "base/secret.h"
 
 namespace zkapex {
@@ -200,11 +201,18 @@ Result<std::vector<Point>> commit_by_buckets(std::span<const AffinePoint> genera
                                              ThreadPool& pool, const GroupKernels& kernels) {
   const PreparedPoints prepared(generators, pool, kernels);
   std::vector<Point> out(rows.rows);
-  std::vector<int64_t> values(rows.entries);
-  for (size_t r = 0; r < rows.rows; ++r) {
+  FirstError failed;
+  const auto commit_row = [&](size_t r) {
+    std::vector<int64_t> values(rows.entries);
     for (size_t l = 0; l < rows.entries; ++l) values[l] = rows.at(r, l);
-    ZKAPEX_TRY(out[r], msm_small_var(values, prepared, pool));
+    failed.take(msm_small_var(values, prepared, pool), out[r]);
+  };
+  if (rows.rows >= pool.size()) {  // a row to each thread; fewer rows share the threads one after another
+    pool.for_each(rows.rows, commit_row);
+  } else {
+    for (size_t r = 0; r < rows.rows; ++r) commit_row(r);
   }
+  ZKAPEX_CHECK(failed.status());
   return out;
 }
 

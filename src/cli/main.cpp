@@ -67,6 +67,9 @@ int run(int argc, char** argv) {
   add_verify(app, action);
   add_inspect(app, action);
   add_bench(app, action);
+#ifdef ZKAPEX_LEARNING
+  add_learning(app, action);
+#endif
 
   try {
     app.parse(argc, argv);

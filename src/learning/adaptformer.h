@@ -1,0 +1,25 @@
+// AdaptFormer: a small trainable branch beside each MLP of a frozen model, reading the residual before its norm.
+#pragma once
+
+#include <filesystem>
+
+#include "learning/model.h"
+
+namespace zkapex {
+
+struct AdaptFormerOptions {
+  int64_t bottleneck = 64;
+  double scale = 0.1;
+  uint64_t seed = 0;
+};
+
+// Down-projections uniform after Kaiming, up-projections zero: the model computes the same until trained.
+void add_adaptformer(Model& model, const AdaptFormerOptions& options);
+
+[[nodiscard]] std::vector<Parameter> adaptformer_parameters(const Model& model);
+
+// adaptformer.json and adaptformer.safetensors of a model directory. Loading does nothing where there are none.
+[[nodiscard]] Status save_adaptformer(const Model& model, const std::filesystem::path& directory);
+[[nodiscard]] Status load_adaptformer(Model& model, const std::filesystem::path& directory);
+
+}  // namespace zkapex

@@ -1,0 +1,48 @@
+#include "learning/layers.h"
+
+#include <cmath>
+
+namespace zkapex {
+
+Tensor ParameterList::add(std::string name, Tensor value) {
+  index_.emplace(name, all_.size());
+  all_.push_back({std::move(name), value});
+  return value;
+}
+
+const Tensor* ParameterList::find(std::string_view name) const {
+  const auto found = index_.find(std::string(name));
+  return found == index_.end() ? nullptr : &all_[found->second].value;
+}
+
+Tensor dropout(const Tensor& x, double probability, const Pass& pass) {
+  return pass.training && probability > 0 ? at::dropout(x, probability, true) : x;
+}
+
+Tensor Linear::operator()(const Tensor& x, const Pass& pass) const {
+  Tensor y = at::linear(x, weight, bias);
+  if (lora) {
+    const Tensor low = at::linear(dropout(x, lora->dropout, pass), lora->a);
+    y = y + at::linear(low, lora->b) * lora->scale;
+  }
+  if (pass.observer && pass.observer->wants(name + ".weight")) {
+    // With frozen weights nothing below asks for gradients; the observer needs the output's all the same.
+    if (!y.requires_grad()) y.requires_grad_(true);
+    pass.observer->observe(name + ".weight", x.detach(), y);
+  }
+  return y;
+}
+
+Tensor Attention::operator()(const Tensor& x, const Tensor& causal, const Pass& pass) const {
+  const int64_t n = x.size(0), t = x.size(1), width = query.weight.size(0);
+  const auto split = [&](const Tensor& y) { return y.view({n, t, heads, width / heads}).transpose(1, 2); };
+  const double scale = 1.0 / std::sqrt(static_cast<double>(width / heads));
+  const Tensor q = split(query(x, pass) * scale), k = split(key(x, pass)), v = split(value(x, pass));
+  Tensor scores = at::matmul(q, k.transpose(-2, -1));
+  if (causal.defined()) scores = scores.masked_fill(causal, -std::numeric_limits<double>::infinity());
+  const Tensor weights = zkapex::dropout(at::softmax(scores, -1), dropout, pass);
+  const Tensor joined = at::matmul(weights, v).transpose(1, 2).reshape({n, t, width});
+  return output(joined, pass);
+}
+
+}  // namespace zkapex

@@ -1,0 +1,60 @@
+#include "learning/runtime.h"
+
+#include <ATen/Version.h>
+
+#include <torch/version.h>
+#include <algorithm>
+#include <thread>
+
+#include "base/files.h"
+#include "base/hash.h"
+
+namespace zkapex {
+
+namespace fs = std::filesystem;
+
+void start_libtorch(unsigned threads) {
+  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+  at::set_num_threads(static_cast<int>(threads));
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
+}
+
+Result<Placement> placement_on(const std::string& device) {
+  return catch_torch([&]() -> Result<Placement> {
+    const at::Device parsed(device);
+    if (parsed.is_cuda() && !at::hasCUDA()) return error("this libtorch has no CUDA: use --device cpu");
+    if (!parsed.is_cuda() && !parsed.is_cpu()) return error("the device '{}' is not supported (cpu, cuda)", device);
+    return Placement{at::kFloat, parsed};
+  });
+}
+
+Result<std::string> file_digest(const fs::path& path) {
+  ZKAPEX_TRY(const MappedFile file, MappedFile::open(path));
+  return to_hex(sha256(file.bytes()));
+}
+
+Result<nlohmann::json> model_digests(const fs::path& directory) {
+  std::vector<fs::path> files;
+  std::error_code code;
+  for (fs::directory_iterator entry(directory, code), end; !code && entry != end; entry.increment(code)) {
+    const fs::path& path = entry->path();
+    if (path.extension() == ".safetensors" || path.filename() == "config.json") files.push_back(path);
+  }
+  if (code) return error("{} cannot be read: {}", directory.string(), code.message());
+  std::ranges::sort(files);
+  nlohmann::json out = nlohmann::json::object();
+  for (const fs::path& path : files) {
+    ZKAPEX_TRY(const std::string digest, file_digest(path));
+    out[path.filename().string()] = digest;
+  }
+  return out;
+}
+
+nlohmann::json runtime_versions(const Placement& placement) {
+  return {{"program", ZKAPEX_VERSION},
+          {"libtorch", TORCH_VERSION},
+          {"threads", at::get_num_threads()},
+          {"device", placement.device.str()}};
+}
+
+}  // namespace zkapex

@@ -1,0 +1,25 @@
+// The state of libtorch that a run depends on, and what a run leaves behind to be repeated: a record in JSON.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "learning/model.h"
+
+namespace zkapex {
+
+// Threads for libtorch and its BLAS; 0: one per processor. Deterministic algorithms where libtorch has a choice.
+void start_libtorch(unsigned threads);
+
+// "cpu", "cuda" or "cuda:1"; an error where the libtorch at hand has no such device.
+[[nodiscard]] Result<Placement> placement_on(const std::string& device);
+
+// SHA-256 of a file, in hexadecimal; of a model's directory, of its config.json and safetensors files by name.
+[[nodiscard]] Result<std::string> file_digest(const std::filesystem::path& path);
+[[nodiscard]] Result<nlohmann::json> model_digests(const std::filesystem::path& directory);
+
+// {"program": …, "libtorch": …, "threads": …, "device": …}
+[[nodiscard]] nlohmann::json runtime_versions(const Placement& placement);
+
+}  // namespace zkapex
