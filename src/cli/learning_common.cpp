@@ -75,12 +75,6 @@ Result<Mask> read_mask(const path& file) {
   return mask;
 }
 
-Status check_output(const path& output, bool force) {
-  if (!force && std::filesystem::exists(output))
-    return error("{} exists already; --force replaces it", output.string());
-  return Done{};
-}
-
 nlohmann::json given_options(const CLI::App& command) {
   nlohmann::json out = nlohmann::json::object();
   for (const CLI::Option* option : command.get_options()) {

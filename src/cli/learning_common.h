@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cli/command.h"
+#include "cli/work.h"
 #include "learning/dataset.h"
 #include "learning/model.h"
 #include "learning/splits.h"
@@ -56,8 +57,6 @@ struct Session {
 
 [[nodiscard]] Result<Deployment> read_deployment(const path& file);
 [[nodiscard]] Result<Mask> read_mask(const path& file);
-// Refuses an output that exists, unless forced.
-[[nodiscard]] Status check_output(const path& output, bool force);
 
 // What a command did, as JSON beside its output: arguments, versions, digests of what it read, and what came out.
 class RunRecord {
