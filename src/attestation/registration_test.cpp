@@ -80,5 +80,18 @@ TEST_F(RegistrationTest, CutsMustCoverEveryRowOnce) {
   EXPECT_FALSE(make(false, {}, {}));
 }
 
+// Said before the parts are looked at, which is what bounds a verifier's time on a hostile file.
+TEST_F(RegistrationTest, TooManyPartsAreRefusedByTheirNumber) {
+  const TestWindow window({}, pool_);
+  const Segmentation many(kMaxForks + 1, 1);
+  const auto says_more = [](const auto& plan) {
+    return !plan.ok() && plan.error().message.find("are more than") != std::string::npos;
+  };
+  EXPECT_TRUE(says_more(RegistrationPlan::make(*window.deployment, false, {many, {}})));
+  EXPECT_TRUE(
+      says_more(RegistrationPlan::make(*window.deployment, true, {{window.deployment->layout().rows()}, many})));
+  EXPECT_TRUE(says_more(WindowPlan::make(*window.deployment, window.mask, Operator::kGroupObs, many)));
+}
+
 }  // namespace
 }  // namespace zkapex

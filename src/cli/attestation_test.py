@@ -191,6 +191,9 @@ class Attestation(unittest.TestCase):
         self.assertTrue(run.stdout.startswith("accepted (group-obs; curvature assumed, not proved)\n"))
         verdict = json.loads(self.verify("bob", "bob-1.zka", flags=["--json"]).stdout)
         self.assertEqual(verdict["curvature"], "assumed, not proved")
+        # A provider may ask for the certificate: then bob is refused, and alice, who has one, is not.
+        self.check_rejected("certificate", client="bob", proof="bob-1.zka", flags=["--require-certificate"])
+        self.check_accepted(self.verify(flags=["--require-certificate"]))
 
     def test_the_unlearned_model_is_masked_and_the_rest_unchanged(self):
         before = read_safetensors(self.root / "alice.safetensors")
