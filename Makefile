@@ -6,17 +6,17 @@ export JOBS
 SOURCES = $(shell find src -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test learning-test tsan bench lint format format-check fuzz mutants clean
+.PHONY: help deps build core demo test tsan bench lint format format-check fuzz mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "  JOBS=n sets how many compilers and tests run at once (now $(JOBS))."
 
 deps: ## install the packages that building and testing need, if any is missing
-	@scripts/install-deps build test
+	@scripts/install-deps build learning test
 
 build: ## build the program build/zkapex
-	@scripts/install-deps build
+	@scripts/install-deps build learning
 	@scripts/build release zkapex
 
 demo: build ## build, then time the cryptographic kernels, quickly (all there is to show so far)
@@ -28,10 +28,9 @@ test: deps format-check ## formatting, then all tests, optimised and under the a
 	@scripts/build asan
 	@scripts/run-tests asan
 
-learning-test: ## the learning library and its commands on libtorch: installed, built and tested on its own
-	@scripts/install-deps build test learning
-	@scripts/build learning
-	@scripts/run-tests learning
+core: ## build the program without libtorch, as it goes on a device: build/core/zkapex
+	@scripts/install-deps build
+	@scripts/build core zkapex
 
 tsan: deps ## all tests under the thread sanitizer
 	@scripts/build tsan
