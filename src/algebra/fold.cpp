@@ -12,6 +12,7 @@ using fold_kernels::kDigits;
 using fold_kernels::kGroup;
 using fold_kernels::kPanel;
 using fold_kernels::kPassDigits;
+using fold_kernels::kPasses;
 
 namespace {
 
@@ -76,7 +77,16 @@ int IntMatrix::at(size_t row, size_t col) const {
 
 fold_kernels::Entries IntMatrix::part(size_t row, size_t rows, size_t col, size_t cols) const {
   const char* start = static_cast<const char*>(entries_.data) + row * entries_.stride + col * (entries_.wide ? 2 : 1);
-  return {start, entries_.stride, rows, cols, entries_.wide};
+  const ptrdiff_t band = entries_.band == fold_kernels::kNoBand
+                             ? entries_.band
+                             : entries_.band + static_cast<ptrdiff_t>(row) - static_cast<ptrdiff_t>(col);
+  return {start, entries_.stride, rows, cols, entries_.wide, band};
+}
+
+IntMatrix IntMatrix::lower_triangle() const {
+  IntMatrix out = *this;
+  out.entries_.band = 0;
+  return out;
 }
 
 const fold_kernels::Kernels& native_fold_kernels() {
@@ -86,8 +96,15 @@ const fold_kernels::Kernels& native_fold_kernels() {
   return fold_kernels::kPortable;
 }
 
-RowFolder::RowFolder(size_t cols, ThreadPool& pool, const fold_kernels::Kernels& kernels)
-    : cols_(cols), pool_(pool), kernels_(kernels), sums_(round_up(cols, kGroup) * kDigits) {}
+RowFolder::RowFolder(size_t cols, ThreadPool& pool, size_t triangle, const fold_kernels::Kernels& kernels)
+    : cols_(cols), triangle_(triangle), pool_(pool), kernels_(kernels), sums_(round_up(cols, kGroup) * kDigits) {}
+
+// How many columns of a panel are not zero by the shape of the rows.
+size_t RowFolder::live_columns(size_t first, size_t count) const {
+  if (triangle_ == 0 || triangle_ % kPanel != 0) return count;
+  const size_t row = first / triangle_ % triangle_, col = first % triangle_;
+  return col > row ? 0 : std::min(count, round_up(row - col + 1, kGroup));
+}
 
 void RowFolder::add(const IntMatrix& rows, std::span<const Scalar> weights) {
   ZKAPEX_BOUND(rows.cols() == cols_ && rows.rows() == weights.size());
@@ -102,10 +119,11 @@ void RowFolder::add(const IntMatrix& rows, std::span<const Scalar> weights) {
                  digits_.data() + block * kBlockRows * kDigits);
     });
     pool_.for_each((cols_ + kPanel - 1) / kPanel, [&](size_t panel) {
-      const size_t col = panel * kPanel, cols = std::min(kPanel, cols_ - col);
+      const size_t col = panel * kPanel, cols = live_columns(col, std::min(kPanel, cols_ - col));
+      if (cols == 0) return;
       for (size_t block = 0; block < blocks; ++block) {
         kernels_.rows(rows.part(first + block * kBlockRows, block_rows(block), col, cols),
-                      digits_.data() + block * kBlockRows * kDigits, sums_.data() + col * kDigits);
+                      digits_.data() + block * kBlockRows * kDigits, kPasses, sums_.data() + col * kDigits);
       }
     });
   }
@@ -125,7 +143,7 @@ std::vector<Scalar> RowFolder::finish() {
 
 std::vector<Scalar> fold_rows(const IntMatrix& matrix, std::span<const Scalar> weights, ThreadPool& pool,
                               const fold_kernels::Kernels& kernels) {
-  RowFolder folder(matrix.cols(), pool, kernels);
+  RowFolder folder(matrix.cols(), pool, 0, kernels);
   folder.add(matrix, weights);
   return folder.finish();
 }
@@ -145,7 +163,7 @@ std::vector<Scalar> fold_columns(const IntMatrix& matrix, std::span<const Scalar
     int64_t sums[kColumnBlockRows * kDigits] = {};
     for (size_t chunk = 0; chunk < chunks; ++chunk) {
       kernels.columns(matrix.part(row, rows, chunk * kChunkCols, chunk_cols(chunk)),
-                      digits.data() + chunk * kChunkCols * kDigits, sums);
+                      digits.data() + chunk * kChunkCols * kDigits, kPasses, sums);
     }
     for (size_t k = 0; k < rows; ++k) out[row + k] = join(sums + k * kDigits, 1);
   });

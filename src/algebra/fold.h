@@ -1,7 +1,8 @@
 // Sums of small integers with field weights: the passes that a prover makes over a large integer matrix.
 //
 // A weight's Montgomery form is cut into sixteen signed 16-bit digits; the matrix times the digits is an integer matrix
-// product, exact in 64 bits, and only its result is put together and reduced mod l. Time depends on sizes alone.
+// product, exact in 64 bits, and only its result is put together and reduced mod l. Time depends on sizes and shapes
+// alone.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,12 @@ namespace zkapex {
 class IntMatrix {
  public:
   IntMatrix(const int8_t* entries, size_t rows, size_t cols, size_t stride)
-      : entries_{entries, stride, rows, cols, false} {}
+      : entries_{entries, stride, rows, cols, false, fold_kernels::kNoBand} {}
   IntMatrix(const int16_t* entries, size_t rows, size_t cols, size_t stride)
-      : entries_{entries, stride * sizeof(int16_t), rows, cols, true} {}
+      : entries_{entries, stride * sizeof(int16_t), rows, cols, true, fold_kernels::kNoBand} {}
+
+  // The same view of a matrix that is zero above its diagonal: folds skip that half.
+  [[nodiscard]] IntMatrix lower_triangle() const;
 
   [[nodiscard]] size_t rows() const { return entries_.rows; }
   [[nodiscard]] size_t cols() const { return entries_.cols; }
@@ -39,7 +43,9 @@ class IntMatrix {
 // a digit's sum is below 2^30 a row.
 class RowFolder {
  public:
-  RowFolder(size_t cols, ThreadPool& pool, const fold_kernels::Kernels& kernels = native_fold_kernels());
+  // With `triangle` = S, every row holds S x S squares one after another, and all are zero above their diagonals.
+  RowFolder(size_t cols, ThreadPool& pool, size_t triangle = 0,
+            const fold_kernels::Kernels& kernels = native_fold_kernels());
 
   // One weight a row; rows.cols() is the folder's.
   void add(const IntMatrix& rows, std::span<const Scalar> weights);
@@ -47,7 +53,9 @@ class RowFolder {
   [[nodiscard]] std::vector<Scalar> finish();
 
  private:
-  size_t cols_;
+  [[nodiscard]] size_t live_columns(size_t first, size_t count) const;
+
+  size_t cols_, triangle_;
   ThreadPool& pool_;
   const fold_kernels::Kernels& kernels_;
   uint64_t rows_ = 0;            // added since the last finish
@@ -62,6 +70,12 @@ class RowFolder {
 [[nodiscard]] std::vector<Scalar> fold_columns(const IntMatrix& matrix, std::span<const Scalar> weights,
                                                ThreadPool& pool,
                                                const fold_kernels::Kernels& kernels = native_fold_kernels());
+
+// Both with integer weights, exactly; all sums |out| < 2^120. In the calling thread.
+void fold_rows_exact(const IntMatrix& matrix, std::span<const int128> weights, std::span<int128> out,
+                     const fold_kernels::Kernels& kernels = native_fold_kernels());
+void fold_columns_exact(const IntMatrix& matrix, std::span<const int128> weights, std::span<int128> out,
+                        const fold_kernels::Kernels& kernels = native_fold_kernels());
 
 // out[l] = sum over r of w_r V[r][l], V row-major with `cols` entries a row and one row a weight.
 [[nodiscard]] std::vector<Scalar> fold_i64(std::span<const int64_t> values, size_t cols,

@@ -115,20 +115,24 @@ void multiply_group(const char* tile, size_t pairs, const int16_t* digits, int64
   }
 }
 
-void rows(const Entries& entries, const int16_t* digits, int64_t* sums) {
+void rows(const Entries& entries, const int16_t* digits, size_t passes, int64_t* sums) {
   alignas(32) char tile[kPanel * kBlockRows * sizeof(int16_t)];
   entries.wide ? pack<2>(entries, tile) : pack<1>(entries, tile);
   const size_t pairs = (entries.rows + 1) / 2, groups = (entries.cols + kGroup - 1) / kGroup;
   for (size_t group = 0; group < groups; ++group) {
-    const char* entry = tile + group * pairs * 2 * kGroup * (entries.wide ? 2 : 1);
-    for (size_t pass = 0; pass < kDigits / kPassDigits; ++pass) {
-      const int16_t* digit = digits + pass * pairs * kPassDigits * 2;
+    // Above the diagonal there is nothing to add: rows from the group's first column less the band on.
+    const auto above = static_cast<ptrdiff_t>(group * kGroup) - entries.band;
+    const size_t skip = above <= 0 ? 0 : static_cast<size_t>(above) / 2;
+    if (skip >= pairs) continue;
+    const char* entry = tile + (group * pairs + skip) * 2 * kGroup * (entries.wide ? 2 : 1);
+    for (size_t pass = 0; pass < passes; ++pass) {
+      const int16_t* digit = digits + (pass * pairs + skip) * kPassDigits * 2;
       int64_t* sum = sums + (group * kDigits + pass * kPassDigits) * kGroup;
       if (entries.wide) {
-        multiply_group<WideHigh>(entry, pairs, digit, sum);
-        multiply_group<WideLow>(entry, pairs, digit, sum);
+        multiply_group<WideHigh>(entry, pairs - skip, digit, sum);
+        multiply_group<WideLow>(entry, pairs - skip, digit, sum);
       } else {
-        multiply_group<Narrow>(entry, pairs, digit, sum);
+        multiply_group<Narrow>(entry, pairs - skip, digit, sum);
       }
     }
   }
@@ -173,9 +177,9 @@ void multiply_rows(const char* first, const char* second, size_t cols, const int
   }
 }
 
-void columns(const Entries& entries, const int16_t* digits, int64_t* sums) {
+void columns(const Entries& entries, const int16_t* digits, size_t passes, int64_t* sums) {
   const size_t padded = (entries.cols + kGroup - 1) / kGroup * kGroup;
-  for (size_t digit = 0; digit < kDigits; digit += kPassDigits) {
+  for (size_t digit = 0; digit < passes * kPassDigits; digit += kPassDigits) {
     const int16_t* pass = digits + digit * padded;
     for (size_t row = 0; row < entries.rows; row += 2) {
       const bool pair = row + 1 < entries.rows;
@@ -183,11 +187,14 @@ void columns(const Entries& entries, const int16_t* digits, int64_t* sums) {
       const char* second = pair ? row_of(entries, row + 1) : first;
       int64_t* first_sums = sums + row * kDigits + digit;
       int64_t* second_sums = pair ? first_sums + kDigits : nullptr;
+      const ptrdiff_t live = static_cast<ptrdiff_t>(row) + (pair ? 2 : 1) + entries.band;  // columns up to the diagonal
+      if (live <= 0) continue;
+      const size_t cols = static_cast<size_t>(live) < entries.cols ? static_cast<size_t>(live) : entries.cols;
       if (entries.wide) {
-        multiply_rows<WideHigh>(first, second, entries.cols, pass, padded, first_sums, second_sums);
-        multiply_rows<WideLow>(first, second, entries.cols, pass, padded, first_sums, second_sums);
+        multiply_rows<WideHigh>(first, second, cols, pass, padded, first_sums, second_sums);
+        multiply_rows<WideLow>(first, second, cols, pass, padded, first_sums, second_sums);
       } else {
-        multiply_rows<Narrow>(first, second, entries.cols, pass, padded, first_sums, second_sums);
+        multiply_rows<Narrow>(first, second, cols, pass, padded, first_sums, second_sums);
       }
     }
   }

@@ -11,8 +11,9 @@
 
 namespace zkapex::fold_kernels {
 
-inline constexpr size_t kDigits = 16;       // per weight
-inline constexpr size_t kPassDigits = 4;    // digits handled in one pass over the entries
+inline constexpr size_t kDigits = 16;     // per weight
+inline constexpr size_t kPassDigits = 4;  // digits handled in one pass over the entries
+inline constexpr size_t kPasses = kDigits / kPassDigits;
 inline constexpr size_t kGroup = 16;        // columns that share a vector of sums
 inline constexpr size_t kBlockRows = 256;   // rows per call of `rows`
 inline constexpr size_t kPanel = 128;       // columns per call of `rows`
@@ -23,18 +24,21 @@ struct Entries {
   const void* data;
   size_t stride;  // bytes from a row to the next
   size_t rows, cols;
-  bool wide;  // int16, not int8
+  bool wide;       // int16, not int8
+  ptrdiff_t band;  // entries with col > row + band are zero, and a kernel may skip them
 };
+
+inline constexpr ptrdiff_t kNoBand = PTRDIFF_MAX / 2;
 
 struct Kernels {
   // sums += for each column and digit: sum over rows of entry * digit. rows <= kBlockRows, cols <= kPanel.
   // digits: [pass][pair of rows][digit of the pass][row of the pair], zero for a missing row;
-  // sums: [group of columns][digit][column of the group].
-  void (*rows)(const Entries& entries, const int16_t* digits, int64_t* sums);
+  // sums: [group of columns][digit of kDigits][column of the group]. Only the digits of the first `passes` are there.
+  void (*rows)(const Entries& entries, const int16_t* digits, size_t passes, int64_t* sums);
 
   // sums += for each row and digit: sum over columns of entry * digit. cols <= kChunkCols.
-  // digits: [digit][column], rows of cols rounded up to kGroup, zero past cols; sums: [row][digit].
-  void (*columns)(const Entries& entries, const int16_t* digits, int64_t* sums);
+  // digits: [digit][column], rows of cols rounded up to kGroup, zero past cols; sums: [row][digit of kDigits].
+  void (*columns)(const Entries& entries, const int16_t* digits, size_t passes, int64_t* sums);
 };
 
 extern const Kernels kPortable;

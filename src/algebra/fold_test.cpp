@@ -164,6 +164,69 @@ TEST_F(FoldTest, RowsInBatchesAndAgain) {
   EXPECT_EQ(folder.finish(), std::vector<Scalar>(kCols));
 }
 
+TEST_F(FoldTest, LowerTriangles) {
+  for (size_t side : {1u, 2u, 15u, 16u, 17u, 33u, 129u, 256u, 301u}) {
+    std::vector<int8_t> narrow = entries<int8_t>(side * side);
+    std::vector<int16_t> wide = entries<int16_t>(side * side);
+    for (size_t k = 0; k < side * side; ++k) {
+      if (k % side > k / side) narrow[k] = 0, wide[k] = 0;
+    }
+    const std::vector<Scalar> w = weights(side);
+    for (const IntMatrix& matrix :
+         {IntMatrix(narrow.data(), side, side, side), IntMatrix(wide.data(), side, side, side)}) {
+      for (const fold_kernels::Kernels* kernels : all_kernels()) {
+        EXPECT_EQ(fold_rows(matrix.lower_triangle(), w, pool_, *kernels), fold_rows_plain(matrix, w)) << side;
+        EXPECT_EQ(fold_columns(matrix.lower_triangle(), w, pool_, *kernels), fold_columns_plain(matrix, w)) << side;
+      }
+    }
+  }
+}
+
+TEST_F(FoldTest, RowsOfTriangles) {
+  for (size_t side : {size_t{16}, kPanel, 2 * kPanel}) {
+    const size_t cols = 2 * side * side;
+    constexpr size_t kRows = 5;
+    std::vector<int8_t> data = entries<int8_t>(kRows * cols);
+    for (size_t k = 0; k < data.size(); ++k) {
+      if (k % side > k / side % side) data[k] = 0;
+    }
+    const IntMatrix matrix(data.data(), kRows, cols, cols);
+    const std::vector<Scalar> w = weights(kRows);
+    RowFolder folder(cols, pool_, side);
+    folder.add(matrix, w);
+    EXPECT_EQ(folder.finish(), fold_rows_plain(matrix, w)) << side;
+  }
+}
+
+TEST_F(FoldTest, ExactIntegers) {
+  // Around one pass of digits, and the largest that the sums leave room for.
+  for (const unsigned bits : {1u, 17u, 61u, 62u, 63u, 64u, 65u, 94u}) {
+    for (const size_t size : {size_t{1}, size_t{17}, kBlockRows + 1}) {
+      const std::vector<int16_t> data = entries<int16_t>(size * size);
+      const IntMatrix matrix(data.data(), size, size, size);
+      std::vector<int128> w(size), by_rows(size), by_columns(size);
+      for (int128& v : w) {
+        v = static_cast<int128>(static_cast<uint128>(generator_()) << 64 | generator_()) >> (128 - bits);
+        if (generator_() % 4 == 0) v = (int128{1} << (bits - 1)) - 1;
+        if (generator_() % 4 == 0) v = -(int128{1} << (bits - 1));
+      }
+      for (size_t r = 0; r < size; ++r) {
+        for (size_t l = 0; l < size; ++l) {
+          by_rows[l] += w[r] * matrix.at(r, l);
+          by_columns[r] += w[l] * matrix.at(r, l);
+        }
+      }
+      for (const fold_kernels::Kernels* kernels : all_kernels()) {
+        std::vector<int128> out(size);
+        fold_rows_exact(matrix, w, out, *kernels);
+        EXPECT_TRUE(out == by_rows) << size << " rows, weights of " << bits << " bits";
+        fold_columns_exact(matrix, w, out, *kernels);
+        EXPECT_TRUE(out == by_columns) << size << " columns, weights of " << bits << " bits";
+      }
+    }
+  }
+}
+
 TEST_F(FoldTest, SixtyFourBitIntegers) {
   for (size_t cols : {0u, 1u, 255u, 256u, 257u}) {
     for (size_t rows : {0u, 1u, 2u, 9u}) {

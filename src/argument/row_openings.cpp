@@ -17,6 +17,11 @@ CommittedRows blind(std::vector<Point> rows, const Generators& generators, Nonce
 
 }  // namespace
 
+void CommittedRows::append(const CommittedRows& rows) {
+  encoded.insert(encoded.end(), rows.encoded.begin(), rows.encoded.end());
+  for (const Scalar& b : rows.blindings) blindings.push_back(b);
+}
+
 Result<CommittedRows> commit_rows_var(const Generators& generators, const PackedRows& rows, Nonces& nonces,
                                       ThreadPool& pool) {
   ZKAPEX_TRY(std::vector<Point> points, commit_rows_var(generators.positions(), rows, pool));

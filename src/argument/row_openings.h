@@ -16,6 +16,7 @@ struct CommittedRows {
     return {blindings.data() + row, count};
   }
   [[nodiscard]] std::span<const Scalar> all_blindings() const { return {blindings.data(), blindings.size()}; }
+  void append(const CommittedRows& rows);
 };
 
 // Fresh blindings for every row. Variable time in the entries: the documented side channel of bulk commitment.

@@ -279,7 +279,7 @@ Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings&
   ZKAPEX_TRY(Scratch scratch, Scratch::in(request.client));
   Progress progress(settings.progress, "proving", "segments", plan.segments().size());
   ZKAPEX_TRY(WindowProof proved,
-             prove_window(statement, plan, bits, before, openings, generators, *settings.pool,
+             prove_window(statement, plan, bits, before, openings, settings.memory / 6, generators, *settings.pool,
                           {.scratch = std::move(scratch), .progress = [&] { progress.advance(); }}));
   watch.lap("prove");
 

@@ -18,12 +18,12 @@ struct Squares {
   [[nodiscard]] IntMatrix matrix(size_t first_entry, size_t rows, size_t cols) const;  // stride = cols
 };
 
+// Read from several threads at once.
 class ModelReader {
  public:
   virtual ~ModelReader() = default;
   // Weights of whole covered rows, zero on padding.
   virtual Status weights(uint64_t first_row, std::span<int64_t> out) const = 0;
-  // From several threads at once.
   virtual Status squares(uint64_t first_slot, uint64_t slots, Squares& out) const = 0;
 };
 

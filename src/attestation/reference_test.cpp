@@ -59,13 +59,14 @@ class Client {
     window_.solve();
     const WindowPlan plan = window_.plan();
     const TestWindow::Before before(window_);
-    const WindowBits bits = *WindowBits::make(*window_.deployment, plan, before, TestWindow::After(window_), pool_);
+    const TestWindow::After after(window_);
+    const WindowBits bits = *WindowBits::make(*window_.deployment, plan, before, after, pool_);
     const WindowStatement statement{&*window_.deployment, &window_.mask, registered_.client,
                                     registered_.digest,   current_.rows, registered_.curvature,
                                     registered_.unchanged};
     const ModelOpenings openings{{blindings_.data(), blindings_.size()},
                                  {curvature_blindings_.data(), curvature_blindings_.size()}};
-    WindowProof proved = *prove_window(statement, plan, bits, before, openings, window_.generators(), pool_);
+    WindowProof proved = *prove_window(statement, plan, bits, before, openings, 1 << 12, window_.generators(), pool_);
     const ProofFile file{plan.op(),
                          window_.deployment->digest(),
                          registered_.digest,

@@ -69,11 +69,6 @@ class UnitReader {
   ThreadPool& pool_;
 };
 
-void append(CommittedRows& to, const CommittedRows& rows) {
-  to.encoded.insert(to.encoded.end(), rows.encoded.begin(), rows.encoded.end());
-  for (const Scalar& b : rows.blindings) to.blindings.push_back(b);
-}
-
 // Com(C_p) as it is, without the bits: batches of rows.
 Result<CommittedRows> commit_curvature(const Deployment& deployment, const UnitReader& reader, size_t batch_bytes,
                                        const Generators& generators, Nonces& nonces, ThreadPool& pool) {
@@ -87,12 +82,12 @@ Result<CommittedRows> commit_curvature(const Deployment& deployment, const UnitR
     if (!squares.wide && bits == 8) {
       ZKAPEX_TRY(const PackedRows packed, view_rows(squares.narrow_entries, n));
       ZKAPEX_TRY(const CommittedRows committed, commit_rows_var(generators, packed, nonces, pool));
-      append(out, committed);
+      out.append(committed);
     } else {
       ZKAPEX_TRY(const PackedMatrix packed,
                  squares.wide ? pack_rows(squares.wide_entries, n, bits) : pack_rows(squares.narrow_entries, n, bits));
       ZKAPEX_TRY(const CommittedRows committed, commit_rows_var(generators, packed.view(), nonces, pool));
-      append(out, committed);
+      out.append(committed);
     }
   }
   return out;
@@ -111,7 +106,7 @@ Result<CommittedRows> commit_units(const RegistrationPlan& plan, const UnitReade
     }
     ZKAPEX_TRY(const BitMatrix bits, reader.bits(first, last));
     ZKAPEX_TRY(const CommittedRows committed, commit_rows_var(generators, bits.packed(), nonces, pool));
-    append(out, committed);
+    out.append(committed);
   }
   return out;
 }

@@ -15,15 +15,6 @@ namespace zkapex {
 
 namespace {
 
-// The integer of least magnitude that a scalar stands for, |v| < 2^126.
-int128 to_integer(const Scalar& s) {
-  const auto magnitude = [](const Scalar& v) {
-    const std::array<uint64_t, 4> limbs = v.canonical_limbs();
-    return static_cast<int128>(static_cast<uint128>(limbs[1]) << 64 | limbs[0]);
-  };
-  return s.canonical_limbs()[3] != 0 ? -magnitude(-s) : magnitude(s);
-}
-
 constexpr uint64_t kSlotsAtOnce = 16;  // squares in memory, per thread
 
 class SegmentProver {
@@ -85,20 +76,18 @@ class SegmentProver {
   // z = Lᵀ x and y = L z + μ x
   Status multiply_curvature() {
     const size_t s = stride();
-    const Scalar floor = Scalar::from_u64(parameters_.floor);
+    const auto floor = static_cast<int128>(parameters_.floor);
     y_table_.resize(segment_.size());
     z_table_.resize(segment_.size());
     return for_squares([&](uint64_t first, uint64_t count, const Squares& squares) {
-      std::vector<Scalar> x(s);
       for (uint64_t b = 0; b < count; ++b) {
-        const size_t at = (first + b) * s;
-        for (size_t j = 0; j < s; ++j) x[j] = Scalar::from_i64(tables_.x[at + j]);
-        const IntMatrix square = squares.matrix(b * s * s, s, s);
-        const std::vector<Scalar> z = fold_rows(square, x, pool_), lz = fold_columns(square, z, pool_);
-        for (size_t j = 0; j < s; ++j) {
-          z_table_[at + j] = to_integer(z[j]);
-          y_table_[at + j] = to_integer(lz[j] + floor * x[j]);
-        }
+        const auto x = std::span(tables_.x).subspan((first + b) * s, s);
+        const auto y = std::span(y_table_).subspan((first + b) * s, s),
+                   z = std::span(z_table_).subspan((first + b) * s, s);
+        const IntMatrix factor = squares.matrix(b * s * s, s, s).lower_triangle();
+        fold_rows_exact(factor, std::vector<int128>(x.begin(), x.end()), z);
+        fold_columns_exact(factor, z, y);
+        for (size_t j = 0; j < s; ++j) y[j] += floor * x[j];
       }
     });
   }
@@ -211,7 +200,7 @@ class SegmentProver {
     std::vector<Scalar> v(segment_.size());  // v(b, l) = eq(r_b, b) Σ_j eq(r_j, j) L_b[j, l]
     ZKAPEX_CHECK(for_squares([&](uint64_t first, uint64_t count, const Squares& squares) {
       for (uint64_t b = 0; b < count; ++b) {
-        const std::vector<Scalar> folded = fold_rows(squares.matrix(b * s * s, s, s), row, pool_);
+        const std::vector<Scalar> folded = fold_rows(squares.matrix(b * s * s, s, s).lower_triangle(), row, pool_);
         for (size_t l = 0; l < s; ++l) v[(first + b) * s + l] = slot[first + b] * folded[l];
       }
     }));
@@ -233,8 +222,11 @@ class SegmentProver {
     const std::vector<Scalar> column = eq_table(side_part(rho_));
     std::vector<Scalar> factor(segment_.size());  // L(b, j, ρ_l)
     ZKAPEX_CHECK(for_squares([&](uint64_t first_slot, uint64_t count, const Squares& squares) {
-      const std::vector<Scalar> folded = fold_columns(squares.matrix(0, count * s, s), column, pool_);
-      std::copy(folded.begin(), folded.end(), factor.begin() + static_cast<ptrdiff_t>(first_slot * s));
+      for (uint64_t b = 0; b < count; ++b) {
+        const std::vector<Scalar> folded =
+            fold_columns(squares.matrix(b * s * s, s, s).lower_triangle(), column, pool_);
+        std::copy(folded.begin(), folded.end(), factor.begin() + static_cast<ptrdiff_t>((first_slot + b) * s));
+      }
     }));
     std::vector<Scalar> mixed(slot.size() * s);  // eq(r, i) + η x_i; eq is public, on virtual padding too
     pool_.for_ranges(slot.size(), 16, [&](size_t begin, size_t stop) {
@@ -332,7 +324,7 @@ class SegmentProver {
     std::mutex adding;
     FirstError failed;
     pool_.for_each(pool_.size(), [&](size_t part) {  // a folder each: rows as they come
-      RowFolder folder(n, pool_);
+      RowFolder folder(n, pool_, s);
       Squares squares;
       const size_t begin = row.size() * part / pool_.size(), end = row.size() * (part + 1) / pool_.size();
       const size_t rows_at_once = std::max<size_t>(1, kSlotsAtOnce / squares_per_row);

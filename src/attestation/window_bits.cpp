@@ -2,25 +2,75 @@
 
 #include "attestation/public_terms.h"
 #include "attestation/real_indices.h"
+#include "base/first_error.h"
 #include "base/hash.h"
 
 namespace zkapex {
 
-WindowBits::WindowBits(const Deployment& deployment, const WindowPlan& plan)
-    : deployment_(deployment),
-      plan_(plan),
-      bits_(plan.geometry().row, plan.block_planes(),
-            std::vector<size_t>(plan.segmentation().begin(), plan.segmentation().end())),
-      cap_row_((plan.geometry().row + 63) / 64) {}
+namespace {
+
+// Rows in parallel.
+template <class Reader>
+Result<std::vector<int64_t>> read_segment(const Reader& reader, const WindowSegment& segment, ThreadPool& pool) {
+  std::vector<int64_t> out(segment.size());
+  const size_t n = out.size() / segment.rows.rows;
+  FirstError failed;
+  pool.for_each(segment.rows.rows, [&](size_t t) {
+    failed.note(reader.weights(segment.rows.first_row + t, std::span(out).subspan(t * n, n)));
+  });
+  ZKAPEX_CHECK(failed.status());
+  return out;
+}
+
+struct Moves {
+  Wide moved, removed;  // Σ x² outside the mask and on it
+};
+
+Result<Moves> sum_moves(std::span<const int64_t> before, std::span<const int64_t> after,
+                        std::span<const uint8_t> free) {
+  Moves out;
+  for (size_t i = 0; i < after.size(); ++i) {
+    if (free[i] == 0 && after[i] != 0) return error("a weight on the mask or on padding is not zero");
+    if (after[i] != before[i]) (free[i] != 0 ? out.moved : out.removed) += Wide::square_of(after[i] - before[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+WindowBits::WindowBits(const Deployment& deployment, const WindowPlan& plan, const OperatorOutput& after)
+    : deployment_(deployment), plan_(plan), after_(after), cap_row_((plan.geometry().row + 63) / 64) {}
 
 Result<WindowBits> WindowBits::make(const Deployment& deployment, const WindowPlan& plan, const ModelReader& before,
                                     const OperatorOutput& after, ThreadPool& pool) {
-  WindowBits out(deployment, plan);
-  Wide moved, removed;  // Σ x² outside the mask and on it
-  for (const WindowSegment& segment : plan.segments()) {
-    ZKAPEX_CHECK(out.fill_segment(segment, before, after, moved, removed, pool));
+  WindowBits out(deployment, plan, after);
+  const std::vector<WindowSegment>& segments = plan.segments();
+  std::vector<Moves> moves(segments.size());
+  std::vector<Sha512::Digest> digests(segments.size());
+  FirstError failed;
+  pool.for_each(segments.size(), [&](size_t k) {
+    failed.note([&]() -> Status {
+      ZKAPEX_TRY(const std::vector<int64_t> theta_p, read_segment(before, segments[k], pool));
+      ZKAPEX_TRY(const std::vector<int64_t> theta_u, out.weights(segments[k], pool));
+      const std::vector<uint8_t> free = free_indices(plan.geometry(), segments[k].rows, segments[k].masked);
+      ZKAPEX_TRY(moves[k], sum_moves(theta_p, theta_u, free));
+      ZKAPEX_TRY(const std::vector<uint64_t> words, out.words(segments[k], theta_u));
+      Sha512 hash;
+      hash.update({reinterpret_cast<const uint8_t*>(words.data()), words.size() * sizeof(uint64_t)});
+      digests[k] = hash.finish();
+      return Done{};
+    }());
+  });
+  ZKAPEX_CHECK(failed.status());
+  Moves total;
+  Sha512 hash;
+  for (size_t k = 0; k < segments.size(); ++k) {
+    total.moved += moves[k].moved;
+    total.removed += moves[k].removed;
+    hash.update(digests[k]);
   }
-  ZKAPEX_CHECK(out.set_cap(moved, removed));
+  out.digest_ = hash.finish();
+  ZKAPEX_CHECK(out.set_cap(total.moved, total.removed));
   return out;
 }
 
@@ -43,35 +93,30 @@ Status WindowBits::set_cap(const Wide& moved, const Wide& removed) {
   return Done{};
 }
 
-Status WindowBits::fill_segment(const WindowSegment& segment, const ModelReader& before_model,
-                                const OperatorOutput& output, Wide& moved, Wide& removed, ThreadPool& pool) {
-  std::vector<int64_t> before(segment.size()), after(segment.size());
-  ZKAPEX_CHECK(before_model.weights(segment.rows.first_row, before));
-  ZKAPEX_CHECK(output.weights(segment.rows.first_row, after));
-  const std::vector<uint8_t> free = free_indices(plan_.geometry(), segment.rows, segment.masked);
+Result<std::vector<int64_t>> WindowBits::weights(const WindowSegment& segment, ThreadPool& pool) const {
+  return read_segment(after_, segment, pool);
+}
+
+Result<std::vector<uint64_t>> WindowBits::words(const WindowSegment& segment, std::span<const int64_t> weights) const {
   const uint64_t mask = ~uint64_t{0} >> (64 - plan_.width());
-  std::vector<uint64_t> words(segment.size());
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (!deployment_.parameters().weights.contains(after[i]))
+  std::vector<uint64_t> out(weights.size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!deployment_.parameters().weights.contains(weights[i]))
       return error("a weight does not fit in {} bits", plan_.width());
-    if (free[i] == 0 && after[i] != 0) return error("a weight on the mask or on padding is not zero");
-    words[i] = static_cast<uint64_t>(after[i]) & mask;
-    if (after[i] != before[i]) (free[i] != 0 ? moved : removed) += Wide::square_of(after[i] - before[i]);
+    out[i] = static_cast<uint64_t>(weights[i]) & mask;
   }
   if (plan_.compensates()) {
-    ZKAPEX_CHECK(add_slacks(segment, output, words));
+    ZKAPEX_CHECK(add_slacks(segment, out));
   }
-  bits_.fill(segment.rows.index, 0, words, pool);
-  return Done{};
+  return out;
 }
 
 // Bit q S + j of a slot's slack goes to plane w + q at position j of the slot.
-Status WindowBits::add_slacks(const WindowSegment& segment, const OperatorOutput& after,
-                              std::vector<uint64_t>& words) const {
+Status WindowBits::add_slacks(const WindowSegment& segment, std::vector<uint64_t>& words) const {
   const uint64_t stride = plan_.geometry().stride();
   for (uint64_t b = 0; b < segment.rows.slots; ++b) {
     const uint64_t slot = segment.rows.first_slot + b;
-    const Wide residual = after.residual(slot);
+    const Wide residual = after_.residual(slot);
     if (residual > deployment_.residual_bound()) {
       return error("the block in slot {} is further from the exact operator than the certified error allows", slot);
     }
@@ -83,56 +128,61 @@ Status WindowBits::add_slacks(const WindowSegment& segment, const OperatorOutput
   return Done{};
 }
 
-Result<CommittedRows> WindowBits::commit(const Generators& generators, Nonces& nonces, ThreadPool& pool) const {
-  ZKAPEX_TRY(CommittedRows rows, commit_rows_var(generators, bits_.packed(), nonces, pool));
+Result<CommittedRows> WindowBits::commit(size_t bits_in_memory, const Generators& generators, Nonces& nonces,
+                                         ThreadPool& pool) const {
+  const std::vector<WindowSegment>& segments = plan_.segments();
+  CommittedRows out;
+  const auto append = [&](const PackedRows& packed) -> Status {
+    ZKAPEX_TRY(const CommittedRows rows, commit_rows_var(generators, packed, nonces, pool));
+    out.append(rows);
+    return Done{};
+  };
+  for (size_t first = 0, last; first < segments.size(); first = last) {
+    std::vector<size_t> rows;
+    size_t bytes = 0;
+    for (last = first; last < segments.size(); ++last) {
+      bytes += plan_.block_planes() * segments[last].size() / 8;
+      if (last > first && bytes > bits_in_memory) break;
+      rows.push_back(segments[last].rows.rows);
+    }
+    BitMatrix bits(plan_.geometry().row, plan_.block_planes(), rows);
+    for (size_t k = first; k < last; ++k) {
+      ZKAPEX_TRY(const std::vector<int64_t> theta, weights(segments[k], pool));
+      ZKAPEX_TRY(const std::vector<uint64_t> filling, words(segments[k], theta));
+      bits.fill(k - first, 0, filling, pool);
+    }
+    ZKAPEX_CHECK(append(bits.packed()));
+  }
   if (plan_.compensates()) {
-    const PackedRows cap{reinterpret_cast<const uint8_t*>(cap_row_.data()), 1, 8 * cap_row_.size(),
-                         plan_.geometry().row, 1};
-    ZKAPEX_TRY(const CommittedRows row, commit_rows_var(generators, cap, nonces, pool));
-    rows.encoded.push_back(row.encoded[0]);
-    rows.blindings.push_back(row.blindings[0]);
+    ZKAPEX_CHECK(
+        append({reinterpret_cast<const uint8_t*>(cap_row_.data()), 1, 8 * cap_row_.size(), plan_.geometry().row, 1}));
   }
-  return rows;
-}
-
-Sha512::Digest WindowBits::digest() const {
-  Sha512 hash;
-  for (const WindowSegment& segment : plan_.segments()) {
-    const std::span<const uint64_t> words = bits_.segment(segment.rows.index);
-    hash.update({reinterpret_cast<const uint8_t*>(words.data()), words.size_bytes()});
-  }
-  return hash.finish();
-}
-
-std::vector<int64_t> WindowBits::weights(const WindowSegment& segment, ThreadPool& pool) const {
-  const std::vector<uint64_t> words = bits_.integers(segment.rows.index, pool);
-  std::vector<int64_t> out(words.size());
-  const unsigned shift = 64 - plan_.width();
-  for (size_t i = 0; i < words.size(); ++i) out[i] = static_cast<int64_t>(words[i] << shift) >> shift;
   return out;
 }
 
-Result<SegmentWitness> WindowBits::witness(const WindowSegment& segment, const ModelReader& before,
-                                           ThreadPool& pool) const {
-  SegmentWitness out;
-  out.planes = bits_.planes(segment.rows.index);
-  out.free = free_indices(plan_.geometry(), segment.rows, segment.masked);
-  out.theta_u = weights(segment, pool);
-  out.x.resize(out.theta_u.size());
-  ZKAPEX_CHECK(before.weights(segment.rows.first_row, out.x));
-  for (size_t i = 0; i < out.x.size(); ++i) out.x[i] = out.theta_u[i] - out.x[i];
+Result<SegmentBits> WindowBits::segment(const WindowSegment& segment, const ModelReader& before,
+                                        const CommittedRows& committed, ThreadPool& pool) const {
+  const size_t rows[] = {segment.rows.rows};
+  SegmentBits out{BitMatrix(plan_.geometry().row, plan_.block_planes(), rows), {}, {}};
+  SegmentWitness& witness = out.witness;
+  ZKAPEX_TRY(witness.theta_u, weights(segment, pool));
+  ZKAPEX_TRY(witness.x, read_segment(before, segment, pool));
+  {
+    ZKAPEX_TRY(const std::vector<uint64_t> filling, words(segment, witness.theta_u));
+    out.bits.fill(0, 0, filling, pool);
+  }
+  for (size_t i = 0; i < witness.x.size(); ++i) witness.x[i] = witness.theta_u[i] - witness.x[i];
+  witness.free = free_indices(plan_.geometry(), segment.rows, segment.masked);
+  witness.planes = out.bits.planes(0);
   if (segment.cap) {
     const auto* cap = reinterpret_cast<const uint8_t*>(cap_row_.data());
-    out.planes.emplace_back(cap, cap + (plan_.geometry().row + 7) / 8);
-    out.cap_slack = to_scalar(cap_slack_);
+    witness.planes.emplace_back(cap, cap + (plan_.geometry().row + 7) / 8);
+    witness.cap_slack = to_scalar(cap_slack_);
   }
+  const size_t first = plan_.block_planes() * segment.rows.first_row, count = plan_.block_planes() * rows[0];
+  out.rows = {out.bits.segment(0), out.bits.words_per_row(), committed.blindings_from(first, count), cap_row_,
+              plan_.compensates() ? committed.all_blindings().back() : Scalar::zero()};
   return out;
-}
-
-SegmentRows WindowBits::rows(const WindowSegment& segment, const CommittedRows& committed) const {
-  const size_t first = bits_.first_row(segment.rows.index), count = plan_.block_planes() * segment.rows.rows;
-  return {bits_.segment(segment.rows.index), bits_.words_per_row(), committed.blindings_from(first, count), cap_row_,
-          plan_.compensates() ? committed.all_blindings().back() : Scalar::zero()};
 }
 
 }  // namespace zkapex

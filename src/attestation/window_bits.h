@@ -13,37 +13,45 @@ namespace zkapex {
 class OperatorOutput {
  public:
   virtual ~OperatorOutput() = default;
-  // Weights of whole covered rows, zero on padding.
+  // Weights of whole covered rows, zero on padding; from several threads at once.
   virtual Status weights(uint64_t first_row, std::span<int64_t> out) const = 0;
   // Σ y² over the unmasked coordinates of a slot; 0 where nothing moved.
   [[nodiscard]] virtual Wide residual(uint64_t slot) const = 0;
 };
 
+// One segment in memory.
+struct SegmentBits {
+  BitMatrix bits;
+  SegmentWitness witness;
+  SegmentRows rows;  // of `bits`, and what opens them
+};
+
+// Nothing but the cap's row is kept: a segment's bits are made from the operator's output when they are wanted.
 class WindowBits {
  public:
-  // An error, which says which bound, if the operator's output does not meet the relation. Both readers are done with
-  // afterwards: the bits hold θ_u.
+  // An error, which says which bound, if the operator's output does not meet the relation. All outlive this.
   static Result<WindowBits> make(const Deployment& deployment, const WindowPlan& plan, const ModelReader& before,
                                  const OperatorOutput& after, ThreadPool& pool);
 
-  Result<CommittedRows> commit(const Generators& generators, Nonces& nonces, ThreadPool& pool) const;
-  [[nodiscard]] Sha512::Digest digest() const;  // of the witness, for nonces
-
-  // θ_u of a segment, by index.
-  [[nodiscard]] std::vector<int64_t> weights(const WindowSegment& segment, ThreadPool& pool) const;
-  Result<SegmentWitness> witness(const WindowSegment& segment, const ModelReader& before, ThreadPool& pool) const;
-  [[nodiscard]] SegmentRows rows(const WindowSegment& segment, const CommittedRows& committed) const;
+  // As many segments at a time as `bits_in_memory` bytes hold, at least one.
+  Result<CommittedRows> commit(size_t bits_in_memory, const Generators& generators, Nonces& nonces,
+                               ThreadPool& pool) const;
+  [[nodiscard]] const Sha512::Digest& digest() const { return digest_; }  // of the witness, for nonces
+  Result<SegmentBits> segment(const WindowSegment& segment, const ModelReader& before, const CommittedRows& committed,
+                              ThreadPool& pool) const;
 
  private:
-  WindowBits(const Deployment& deployment, const WindowPlan& plan);
-  Status fill_segment(const WindowSegment& segment, const ModelReader& before, const OperatorOutput& after, Wide& moved,
-                      Wide& removed, ThreadPool& pool);
-  Status add_slacks(const WindowSegment& segment, const OperatorOutput& after, std::vector<uint64_t>& words) const;
+  WindowBits(const Deployment& deployment, const WindowPlan& plan, const OperatorOutput& after);
+  // θ_u of a segment by index, and the same as words of bits with the slacks above.
+  Result<std::vector<int64_t>> weights(const WindowSegment& segment, ThreadPool& pool) const;
+  Result<std::vector<uint64_t>> words(const WindowSegment& segment, std::span<const int64_t> weights) const;
+  Status add_slacks(const WindowSegment& segment, std::vector<uint64_t>& words) const;
   Status set_cap(const Wide& moved, const Wide& removed);
 
   const Deployment& deployment_;
   const WindowPlan& plan_;
-  BitMatrix bits_;
+  const OperatorOutput& after_;
+  Sha512::Digest digest_{};
   std::vector<uint64_t> cap_row_;
   Wide cap_slack_;
 };

@@ -22,12 +22,12 @@ SecretVector<Scalar> unlearned_blindings(const WindowPlan& plan, const Committed
 }  // namespace
 
 Result<WindowProof> prove_window(const WindowStatement& statement, const WindowPlan& plan, const WindowBits& bits,
-                                 const ModelReader& before, const ModelOpenings& openings, const Generators& generators,
-                                 ThreadPool& pool, ProveOptions options) {
+                                 const ModelReader& before, const ModelOpenings& openings, size_t bits_in_memory,
+                                 const Generators& generators, ThreadPool& pool, ProveOptions options) {
   // Hedged by the whole statement as the transcript absorbs it, which binds θ_p and L by their commitments, and by θ_u.
   const Transcript bound = window_transcript(statement, plan, {}, {});
   ZKAPEX_TRY(Nonces nonces, Nonces::create({bound.state(), bits.digest()}));
-  ZKAPEX_TRY(CommittedRows rows, bits.commit(generators, nonces, pool));
+  ZKAPEX_TRY(CommittedRows rows, bits.commit(bits_in_memory, generators, nonces, pool));
 
   const ProofShape shape = plan.shape();
   ArgumentProver prover(generators, shape, std::move(nonces), pool, options.tamper, std::move(options.scratch));
@@ -37,9 +37,9 @@ Result<WindowProof> prove_window(const WindowStatement& statement, const WindowP
   for (const WindowSegment& segment : plan.segments()) {
     forks.push_back(main.fork("segment", segment.rows.index));
     Sender channel = prover.fork(segment.rows.index, forks.back());
-    ZKAPEX_TRY(SegmentWitness witness, bits.witness(segment, before, pool));
-    ZKAPEX_CHECK(prove_segment(statement, plan, segment, before, openings, std::move(witness), bits.rows(segment, rows),
-                               channel, pool, prover, products));
+    ZKAPEX_TRY(SegmentBits part, bits.segment(segment, before, rows, pool));
+    ZKAPEX_CHECK(prove_segment(statement, plan, segment, before, openings, std::move(part.witness), part.rows, channel,
+                               pool, prover, products));
     options.progress();
   }
   SecretVector<Scalar> blindings = unlearned_blindings(plan, rows);

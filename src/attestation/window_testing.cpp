@@ -142,9 +142,10 @@ WindowPlan TestWindow::plan() const {
 Result<WindowProof> TestWindow::prove(ThreadPool& pool, Tamper* tamper) const {
   const WindowPlan p = plan();
   const Before before(*this);
-  ZKAPEX_TRY(const WindowBits bits, WindowBits::make(*deployment, p, before, After(*this), pool));
+  const After after(*this);
+  ZKAPEX_TRY(const WindowBits bits, WindowBits::make(*deployment, p, before, after, pool));
   const ModelOpenings openings{model.all_blindings(), curvature.all_blindings()};
-  return prove_window(statement(), p, bits, before, openings, *generators_, pool,
+  return prove_window(statement(), p, bits, before, openings, 1 << 12, *generators_, pool,
                       {.scratch = {}, .progress = [] {}, .tamper = tamper});
 }
 

@@ -275,9 +275,8 @@ Result<Verdict> run(const WindowBenchFlags& flags) {
   out["register_peak_rss_bytes"] = peak_memory();
 
   reset_peak();
-  std::optional<WindowBits> bits;
+  UnlearnedModel after(deployment);
   {
-    UnlearnedModel after(deployment);
     Progress progress(settings.progress, "unlearning", "blocks", layout.blocks());
     ZKAPEX_TRY(
         const ObsSummary summary,
@@ -294,10 +293,9 @@ Result<Verdict> run(const WindowBenchFlags& flags) {
     out["apply_s"] = clock.lap();
     ZKAPEX_TRY(const double distance, measured_error(deployment, mask, store, read, after));
     out["measured_error"] = distance;
-    clock.lap();
-    ZKAPEX_TRY(WindowBits made, WindowBits::make(deployment, plan, before, after, pool));
-    bits.emplace(std::move(made));
   }
+  clock.lap();
+  ZKAPEX_TRY(const WindowBits bits, WindowBits::make(deployment, plan, before, after, pool));
   const WindowStatement statement{&deployment, &mask, "bench", {}, rows.model, rows.curvature, {}};
   const ModelOpenings openings{{model_blindings.data(), model_blindings.size()},
                                {curvature_blindings.data(), curvature_blindings.size()}};
@@ -306,13 +304,12 @@ Result<Verdict> run(const WindowBenchFlags& flags) {
   {
     Progress progress(settings.progress, "proving", "segments", plan.segments().size());
     ZKAPEX_TRY(const WindowProof proved,
-               prove_window(statement, plan, *bits, before, openings, generators, pool,
+               prove_window(statement, plan, bits, before, openings, settings.memory / 6, generators, pool,
                             {.scratch = std::move(scratch), .progress = [&] { progress.advance(); }}));
     proof = proved.proof.encode();
   }
   out["prove_s"] = clock.lap();
   out["peak_rss_bytes"] = peak_memory();
-  bits.reset();
   clock.lap();
   const auto decoded = Proof::decode(proof, plan.shape());
   if (!decoded) return error("{}", decoded.error().detail);

@@ -243,7 +243,10 @@ Status StoreWriter::finish() {
 }
 
 StoreReader::StoreReader(std::unique_ptr<StoreFile> file, const StoreHeader& header)
-    : file_(std::move(file)), header_(header), header_digest_(digest_of(header)) {}
+    : file_(std::move(file)),
+      header_(header),
+      header_digest_(digest_of(header)),
+      checked_(std::make_unique<std::atomic<bool>[]>(header.blocks)) {}
 StoreReader::StoreReader(StoreReader&&) noexcept = default;
 StoreReader& StoreReader::operator=(StoreReader&&) noexcept = default;
 StoreReader::~StoreReader() = default;
@@ -258,25 +261,44 @@ Result<StoreReader> StoreReader::open(const Path& path) {
   return StoreReader(std::move(file), header);
 }
 
+Status StoreReader::check_record(uint64_t number, ByteView record) const {
+  if (checked_[number].load(std::memory_order_relaxed)) return Done{};
+  if (!record_is_whole(header_, header_digest_, number, record))
+    return error("{}: block {} does not match its digest: the file is damaged", file_->path().string(), number);
+  const int limit = 1 << (header_.bits - 1);
+  bool fits = true;
+  if (header_.entry_bytes() == 1) {
+    for (size_t e = 0; e < header_.factor_bytes(); ++e) {
+      const int v = static_cast<int8_t>(record[e]);
+      fits &= v >= -limit && v < limit;
+    }
+  } else {
+    for (size_t e = 0; e < header_.factor_bytes(); e += 2) {
+      const int v = static_cast<int16_t>(record[e] | record[e + 1] << 8);
+      fits &= v >= -limit && v < limit;
+    }
+  }
+  if (!fits)
+    return error("{}: block {} has an entry of more than {} bits", file_->path().string(), number, header_.bits);
+  checked_[number].store(true, std::memory_order_relaxed);
+  return Done{};
+}
+
 template <class Entry>
 Status StoreReader::read_entries(uint64_t first, uint64_t count, std::span<Entry> out) const {
   const size_t entries = triangle_size(header_.block), stored = header_.entry_bytes();
   if (first > header_.blocks || count > header_.blocks - first || out.size() != count * entries)
     return error("blocks {} to {} asked of {}, into {} entries", first, first + count, header_.blocks, out.size());
   if (stored > sizeof(Entry)) return error("entries of {} bits do not fit one byte", header_.bits);
-  const int limit = 1 << (header_.bits - 1);
   Bytes record(header_.record_bytes());
   for (uint64_t k = 0; k < count; ++k) {
     ZKAPEX_CHECK(file_->read(StoreHeader::kBytes + (first + k) * record.size(), record));
-    if (!record_is_whole(header_, header_digest_, first + k, record))
-      return error("{}: block {} does not match its digest: the file is damaged", file_->path().string(), first + k);
+    ZKAPEX_CHECK(check_record(first + k, record));
     Entry* to = out.data() + k * entries;
-    for (size_t e = 0; e < entries; ++e) {
-      const int v =
-          stored == 1 ? static_cast<int8_t>(record[e]) : static_cast<int16_t>(record[2 * e] | record[2 * e + 1] << 8);
-      if (v < -limit || v >= limit)
-        return error("{}: block {} has an entry of more than {} bits", file_->path().string(), first + k, header_.bits);
-      to[e] = static_cast<Entry>(v);
+    if (stored == 1) {
+      for (size_t e = 0; e < entries; ++e) to[e] = static_cast<int8_t>(record[e]);
+    } else {
+      for (size_t e = 0; e < entries; ++e) to[e] = static_cast<Entry>(record[2 * e] | record[2 * e + 1] << 8);
     }
   }
   return Done{};

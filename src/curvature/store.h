@@ -8,6 +8,7 @@
 // last block that is whole.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 
@@ -78,8 +79,9 @@ class StoreReader {
 
   [[nodiscard]] const StoreHeader& header() const { return header_; }
 
-  // Factors first .. first + count - 1 into the caller's buffer of count · triangle_size(B) entries, each checked
-  // against its digest. int8_t only for stores with c <= 8.
+  // Factors first .. first + count - 1 into the caller's buffer of count · triangle_size(B) entries. Each is checked
+  // against its digest when it is read for the first time: whoever reads again relies on the file not changing while it
+  // is open. int8_t only for stores with c <= 8.
   Status read(uint64_t first, uint64_t count, std::span<int8_t> out) const;
   Status read(uint64_t first, uint64_t count, std::span<int16_t> out) const;
 
@@ -88,9 +90,12 @@ class StoreReader {
   template <class Entry>
   Status read_entries(uint64_t first, uint64_t count, std::span<Entry> out) const;
 
+  Status check_record(uint64_t number, ByteView record) const;
+
   std::unique_ptr<StoreFile> file_;
   StoreHeader header_;
   Sha256::Digest header_digest_{};
+  std::unique_ptr<std::atomic<bool>[]> checked_;  // by block
 };
 
 // A packed factor as the S x S square that commitments hold: row j at out[j S], zeros above the diagonal and from B on.
