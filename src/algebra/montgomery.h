@@ -136,4 +136,18 @@ ZKAPEX_INLINE Words4 reduce_signed(const Words4& low, int64_t high) {
   return select(subtract<W>(rest, multiple), add<W>(rest, multiple), negative);
 }
 
+// a factor mod l, canonical; a < l, |factor| < 2^57.
+template <class W>
+ZKAPEX_INLINE Words4 multiply_small(const Words4& a, int64_t factor) {
+  const auto negative = static_cast<uint64_t>(factor >> 63);  // all ones, or zero
+  const uint64_t magnitude = (static_cast<uint64_t>(factor) ^ negative) - negative;
+  ZKAPEX_BOUND(magnitude < uint64_t{1} << 57);
+  const WideWord p0 = W::multiply_add(a[0], magnitude, 0);
+  const WideWord p1 = W::multiply_add(a[1], magnitude, p0.high);
+  const WideWord p2 = W::multiply_add(a[2], magnitude, p1.high);
+  const WideWord p3 = W::multiply_add(a[3], magnitude, p2.high);
+  const Words4 product = reduce_signed<W>({p0.low, p1.low, p2.low, p3.low}, static_cast<int64_t>(p3.high));
+  return select(product, subtract<W>(Words4{}, product), negative);
+}
+
 }  // namespace zkapex::montgomery

@@ -74,6 +74,10 @@ class Scalar {
     ZKAPEX_BOUND(montgomery::is_canonical<PortableWords>(words));
     return Scalar(words);
   }
+  // The scalar whose words are factor · words mod l; words < l, |factor| < 2^57.
+  static ZKAPEX_INLINE Scalar multiple_of_words(const Words4& words, int64_t factor) {
+    return Scalar(montgomery::multiply_small<NativeWords>(words, factor));
+  }
 
  private:
   explicit constexpr Scalar(const Words4& words) : words_(words) {}

@@ -13,15 +13,6 @@ namespace {
 
 constexpr size_t kChunk = EqWeights::kChunk;
 
-// An integer v as the scalar v / R, R = 2^256: its words are v itself, so this costs no multiplication. A table of
-// integers is the table of these, and each product it enters is multiplied by R once, in the term's coefficient.
-Scalar unscaled(int128 v) {
-  const auto magnitude = static_cast<uint128>(v < 0 ? -v : v);
-  const Scalar s =
-      Scalar::from_montgomery_words({static_cast<uint64_t>(magnitude), static_cast<uint64_t>(magnitude >> 64), 0, 0});
-  return v < 0 ? -s : s;
-}
-
 // Sums of one term over the pairs of a round. Without eq: the coefficients of 1, X², X³ of the product. With eq: the
 // values at 0 and 1 and the X² coefficient of the product beside eq's linear factor.
 using TermSums = std::array<Scalar, 3>;
@@ -116,10 +107,13 @@ class Prover {
   std::vector<TermSums> sum_terms(bool with_one) {
     size_t longest = 0;
     std::vector<std::vector<Scalar>> next(problem_.tables.size());
+    folds_.assign(next.size(), false);
     for (size_t t = 0; t < next.size(); ++t) {
-      size_t length = problem_.tables[t].length();
-      if (round_ > 0) next[t].resize(length = (length + 1) / 2);
-      longest = std::max(longest, length);
+      if (round_ > 0 && !problem_.tables[t].fold_structure(pending_)) {
+        folds_[t] = true;
+        next[t].resize((problem_.tables[t].length() + 1) / 2);
+      }
+      longest = std::max(longest, length(t));
     }
     const size_t pairs = (longest + 1) / 2;
     const EqWeights eq(problem_.eq_point, problem_.variables, round_ + 1);
@@ -130,11 +124,11 @@ class Prover {
       std::vector<PairBuffer> buffers(problem_.tables.size());
       for (size_t chunk = first; chunk < last; ++chunk) {
         const size_t start = chunk * kChunk, size = std::min(kChunk, pairs - start);
-        for (size_t t = 0; t < buffers.size(); ++t) load(problem_.tables[t], next[t], start, size, buffers[t]);
+        for (size_t t = 0; t < buffers.size(); ++t) load(t, next[t], start, size, buffers[t]);
         for (size_t t = 0; t < local.size(); ++t) {
-          const size_t used =
-              pairs_of_term(problem_.terms[t], next) - std::min(start, pairs_of_term(problem_.terms[t], next));
-          if (used != 0) add_term(problem_.terms[t], buffers, std::min(size, used), eq, chunk, with_one, local[t]);
+          const size_t end = pairs_of_term(problem_.terms[t]);
+          if (end > start)
+            add_term(problem_.terms[t], buffers, std::min(size, end - start), eq, chunk, with_one, local[t]);
         }
       }
       const std::lock_guard lock(merging);
@@ -142,21 +136,28 @@ class Prover {
         for (size_t e = 0; e < 3; ++e) total[t][e] += local[t][e];
       }
     });
-    if (round_ > 0) replace_tables(std::move(next));
+    replace_tables(std::move(next));
     return total;
   }
 
+  // Of a table as it stands in this round.
+  [[nodiscard]] size_t length(size_t table) const {
+    const size_t stored = problem_.tables[table].length();
+    return folds_[table] ? (stored + 1) / 2 : stored;
+  }
+
   // Where its shortest factor ends, a product is zero.
-  [[nodiscard]] size_t pairs_of_term(const SumcheckTerm& term, const std::vector<std::vector<Scalar>>& next) const {
+  [[nodiscard]] size_t pairs_of_term(const SumcheckTerm& term) const {
     size_t out = ~size_t{0};
-    for (const unsigned f : term.factors) {
-      out = std::min(out, ((round_ > 0 ? next[f].size() : problem_.tables[f].length()) + 1) / 2);
-    }
+    for (const unsigned f : term.factors) out = std::min(out, (length(f) + 1) / 2);
     return out;
   }
 
   void replace_tables(std::vector<std::vector<Scalar>> next) {
-    for (size_t t = 0; t < next.size(); ++t) problem_.tables[t] = {std::move(next[t])};
+    for (size_t t = 0; t < next.size(); ++t) {
+      if (folds_[t]) problem_.tables[t].values = std::move(next[t]);
+    }
+    folds_.assign(next.size(), false);
   }
 
   void fold_last() {
@@ -164,72 +165,119 @@ class Prover {
     std::vector<std::vector<Scalar>> next(problem_.tables.size());
     PairBuffer buffer;
     for (size_t t = 0; t < next.size(); ++t) {
+      if (problem_.tables[t].fold_structure(pending_)) continue;
+      folds_[t] = true;
       next[t].resize((problem_.tables[t].length() + 1) / 2);
-      load(problem_.tables[t], next[t], 0, 1, buffer);
+      load(t, next[t], 0, 1, buffer);
     }
     replace_tables(std::move(next));
   }
 
   static Scalar value_at_zero(const SumcheckTable& table) {
     if (table.length() == 0) return Scalar::zero();
-    return std::visit([](const auto& values) { return entry_of(values, 0); }, table.values);
+    return std::visit([](const auto& values) { return as_scalar(entry_of(values, 0)); }, table.values);
   }
 
-  static Scalar entry_of(const std::vector<Scalar>& values, size_t i) { return values[i]; }
+  template <class Entry>
+  static Entry entry_of(const std::vector<Entry>& values, size_t i) {
+    return values[i];
+  }
   template <class Integer>
-  static Scalar entry_of(std::span<const Integer> values, size_t i) {
-    return unscaled(values[i]);
+  static Integer entry_of(std::span<const Integer> values, size_t i) {
+    return values[i];
   }
   static Scalar entry_of(const SumcheckTable::Chosen& values, size_t i) {
     return values.bytes[i] != 0 ? values.block[i >> values.block_bits] : Scalar::zero();
   }
-  static Scalar entry_of(const SumcheckTable::Outer& values, size_t i) {
-    return values.block[i / values.inside.size()] * values.inside[i % values.inside.size()];
+  static Scalar entry_of(const SumcheckTable::Blocks& values, size_t i) { return values.block[i >> values.block_bits]; }
+  static Scalar entry_of(const SumcheckTable::Periodic& values, size_t i) {
+    return values.period[i & (values.period.size() - 1)];
   }
+  static Scalar as_scalar(const Scalar& entry) { return entry; }
+  static Scalar as_scalar(int128 entry) { return unscaled(entry); }
 
-  // The pairs start .. start + size − 1 of the table as it stands in this round. From the second round on, the table in
-  // memory is that of the round before: it is folded by the pending challenge and stored in `next` on the way.
-  void load(const SumcheckTable& table, std::vector<Scalar>& next, size_t start, size_t size, PairBuffer& out) const {
+  // The pairs start .. start + size − 1 of the table as it stands in this round. From the second round on, most tables
+  // in memory are those of the round before: they are folded by the pending challenge and stored in `next` on the way.
+  void load(size_t table, std::vector<Scalar>& next, size_t start, size_t size, PairBuffer& out) const {
+    const SumcheckTable& from = problem_.tables[table];
     std::visit(
         [&](const auto& values) {
-          load_from([&](size_t i) { return entry_of(values, i); }, table.length(), next, start, size, out);
+          const auto read = [&](size_t i) { return entry_of(values, i); };
+          folds_[table] ? fold_pairs(read, from.length(), from.sparse, next, start, size, out)
+                        : read_pairs(read, from.length(), start, size, out);
         },
-        table.values);
+        from.values);
   }
 
   template <class Read>
-  void load_from(const Read& read, size_t length, std::vector<Scalar>& next, size_t start, size_t size,
-                 PairBuffer& out) const {
-    const auto entry = [&](size_t i) { return i < length ? read(i) : Scalar::zero(); };
-    const auto folded = [&](size_t i) {
-      if (2 * i >= length) return Scalar::zero();
-      const Scalar a = read(2 * i);
-      return next[i] = a + pending_ * (entry(2 * i + 1) - a);
-    };
+  static void read_pairs(const Read& read, size_t length, size_t start, size_t size, PairBuffer& out) {
+    const auto entry = [&](size_t i) { return i < length ? as_scalar(read(i)) : Scalar::zero(); };
     for (size_t i = 0; i < size; ++i) {
       const size_t at = 2 * (start + i);
-      out.low[i] = round_ == 0 ? entry(at) : folded(at);
-      out.step[i] = (round_ == 0 ? entry(at + 1) : folded(at + 1)) - out.low[i];
+      out.low[i] = entry(at);
+      out.step[i] = entry(at + 1) - out.low[i];
     }
   }
 
-  static void add_term(const SumcheckTerm& term, const std::vector<PairBuffer>& buffers, size_t size,
-                       const EqWeights& eq, size_t chunk, bool with_one, TermSums& sums) {
+  template <class Read>
+  void fold_pairs(const Read& read, size_t length, bool sparse, std::vector<Scalar>& next, size_t start, size_t size,
+                  PairBuffer& out) const {
+    const PairFolder fold(pending_);
+    const auto folded = [&](size_t i) {
+      if (2 * i >= length) return Scalar::zero();
+      using Entry = std::decay_t<decltype(read(0))>;
+      const Entry zero = read(2 * i), one = 2 * i + 1 < length ? read(2 * i + 1) : Entry{};
+      if (sparse && zero == Entry{} && one == Entry{}) return Scalar::zero();
+      return next[i] = fold(zero, one);
+    };
+    for (size_t i = 0; i < size; ++i) {
+      const size_t at = 2 * (start + i);
+      out.low[i] = folded(at);
+      out.step[i] = folded(at + 1) - out.low[i];
+    }
+  }
+
+  void add_term(const SumcheckTerm& term, const std::vector<PairBuffer>& buffers, size_t size, const EqWeights& eq,
+                size_t chunk, bool with_one, TermSums& sums) const {
+    if (const SumcheckTable::Blocks* blocks = problem_.tables[term.factors[0]].blocks();
+        blocks && !term.eq && term.factors.size() > 1) {
+      add_block_term(*blocks, term, buffers, size, chunk, sums);
+      return;
+    }
     std::array<ScalarAccumulator, 3> part{};
     const PairBuffer& a = buffers[term.factors[0]];
+    const bool sparse = problem_.tables[term.factors[0]].sparse;
     if (term.eq) {
       term.factors.size() == 1 ? eq_one_factor(a, size, eq.low(), with_one, part)
-                               : eq_two_factors(a, buffers[term.factors[1]], size, eq.low(), with_one, part);
+                               : eq_two_factors(a, buffers[term.factors[1]], size, eq.low(), with_one, sparse, part);
     } else if (term.factors.size() == 1) {
       for (size_t i = 0; i < size; ++i) part[0].add(a.low[i]);
     } else if (term.factors.size() == 2) {
-      two_factors(a, buffers[term.factors[1]], size, part);
+      two_factors(a, buffers[term.factors[1]], 0, size, part);
     } else if (term.factors[1] == term.factors[2]) {
-      factor_and_square(a, buffers[term.factors[1]], size, part);
+      factor_and_square(a, buffers[term.factors[1]], size, sparse, part);
     } else {
       three_factors(a, buffers[term.factors[1]], buffers[term.factors[2]], size, part);
     }
     for (size_t e = 0; e < 3; ++e) sums[e] += term.eq ? eq.high(chunk) * part[e].reduce() : part[e].reduce();
+  }
+
+  // The first factor is one value for each block of pairs: it is multiplied with the block's sum.
+  static void add_block_term(const SumcheckTable::Blocks& blocks, const SumcheckTerm& term,
+                             const std::vector<PairBuffer>& buffers, size_t size, size_t chunk, TermSums& sums) {
+    const unsigned pair_bits = blocks.block_bits - 1;
+    for (size_t begin = 0, end; begin < size; begin = end) {
+      const size_t pair = chunk * kChunk + begin;
+      end = std::min(size, begin + (size_t{1} << pair_bits) - (pair & ((size_t{1} << pair_bits) - 1)));
+      std::array<ScalarAccumulator, 3> part{};
+      if (term.factors.size() == 2) {
+        for (size_t i = begin; i < end; ++i) part[0].add(buffers[term.factors[1]].low[i]);
+      } else {
+        two_factors(buffers[term.factors[1]], buffers[term.factors[2]], begin, end, part);
+      }
+      const Scalar& weight = blocks.block[pair >> pair_bits];
+      for (size_t e = 0; e < 2; ++e) sums[e] += weight * part[e].reduce();
+    }
   }
 
   static void eq_one_factor(const PairBuffer& a, size_t size, std::span<const Scalar> weight, bool with_one,
@@ -241,26 +289,28 @@ class Prover {
   }
 
   static void eq_two_factors(const PairBuffer& a, const PairBuffer& b, size_t size, std::span<const Scalar> weight,
-                             bool with_one, std::array<ScalarAccumulator, 3>& part) {
+                             bool with_one, bool sparse, std::array<ScalarAccumulator, 3>& part) {
     for (size_t i = 0; i < size; ++i) {
+      if (sparse && a.low[i].is_zero() && a.step[i].is_zero()) continue;
       part[0].add_product(weight[i], a.low[i] * b.low[i]);
       if (with_one) part[1].add_product(weight[i], (a.low[i] + a.step[i]) * (b.low[i] + b.step[i]));
       part[2].add_product(weight[i], a.step[i] * b.step[i]);
     }
   }
 
-  static void two_factors(const PairBuffer& a, const PairBuffer& b, size_t size,
+  static void two_factors(const PairBuffer& a, const PairBuffer& b, size_t begin, size_t end,
                           std::array<ScalarAccumulator, 3>& part) {
-    for (size_t i = 0; i < size; ++i) {
+    for (size_t i = begin; i < end; ++i) {
       part[0].add_product(a.low[i], b.low[i]);
       part[1].add_product(a.step[i], b.step[i]);
     }
   }
 
   // a b²
-  static void factor_and_square(const PairBuffer& a, const PairBuffer& b, size_t size,
+  static void factor_and_square(const PairBuffer& a, const PairBuffer& b, size_t size, bool sparse,
                                 std::array<ScalarAccumulator, 3>& part) {
     for (size_t i = 0; i < size; ++i) {
+      if (sparse && a.low[i].is_zero() && a.step[i].is_zero()) continue;
       const Scalar square = b.step[i] * b.step[i], cross = b.low[i] * b.step[i];
       part[0].add_product(a.low[i], b.low[i] * b.low[i]);
       part[1].add_product(a.low[i], square);
@@ -285,7 +335,8 @@ class Prover {
   std::optional<BitPlaneProver> bits_;
   std::vector<Scalar> factor_;  // what a table's stored values are multiplied by: R for integers
   unsigned round_ = 0;
-  Scalar pending_;  // the challenge by which the tables are still to be folded
+  Scalar pending_;           // the challenge by which the tables are still to be folded
+  std::vector<bool> folds_;  // the tables that this round folds and stores anew
   Scalar eq_zero_, eq_one_;
   Scalar scale_ = Scalar::one();  // eq at the variables bound so far
   EqRound eq_;
@@ -293,21 +344,6 @@ class Prover {
 };
 
 }  // namespace
-
-size_t SumcheckTable::length() const {
-  if (const auto* chosen = std::get_if<Chosen>(&values)) return chosen->bytes.size();
-  if (const auto* outer = std::get_if<Outer>(&values)) return outer->block.size() * outer->inside.size();
-  if (const auto* scalars = std::get_if<std::vector<Scalar>>(&values)) return scalars->size();
-  if (const auto* small = std::get_if<std::span<const int64_t>>(&values)) return small->size();
-  if (const auto* wide = std::get_if<std::span<const int128>>(&values)) return wide->size();
-  return std::get<std::span<const uint8_t>>(values).size();
-}
-
-bool SumcheckTable::integers() const {
-  return std::holds_alternative<std::span<const int64_t>>(values) ||
-         std::holds_alternative<std::span<const int128>>(values) ||
-         std::holds_alternative<std::span<const uint8_t>>(values);
-}
 
 SumcheckProof prove_sumcheck(Sender& channel, std::string_view label, Sumcheck sumcheck, const Scalar& claim,
                              ThreadPool& pool) {

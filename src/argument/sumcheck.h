@@ -8,36 +8,17 @@
 
 #include <optional>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "algebra/scalar.h"
 #include "argument/channel.h"
+#include "argument/sumcheck_table.h"
 #include "base/threads.h"
 
 namespace zkapex {
 
-// A multilinear table by its first entries; the virtual rest is zero, is not stored and costs nothing. Only the first
-// two rounds read it as it is given; spans must outlive the proof of the sumcheck. Integers |v| < 2^126.
-struct SumcheckTable {
-  struct Chosen {  // block[i >> block_bits] where bytes[i] is 1, zero where it is 0
-    std::vector<Scalar> block;
-    unsigned block_bits;
-    std::span<const uint8_t> bytes;
-  };
-  struct Outer {  // block[i / |inside|] · inside[i % |inside|]
-    std::vector<Scalar> block, inside;
-  };
-  using Values = std::variant<std::vector<Scalar>, std::span<const int64_t>, std::span<const int128>,
-                              std::span<const uint8_t>, Chosen, Outer>;
-
-  Values values;
-
-  [[nodiscard]] size_t length() const;
-  [[nodiscard]] bool integers() const;
-};
-
-// coefficient · Π tables[factor] (· eq), at most three factors, at most two beside eq.
+// coefficient · Π tables[factor] (· eq), at most three factors, at most two beside eq. A table of Blocks, which is
+// cheap while its blocks last, and a sparse one, whose zeros are skipped, come first.
 struct SumcheckTerm {
   Scalar coefficient;
   std::vector<unsigned> factors;

@@ -90,10 +90,11 @@ TEST_F(SumcheckTest, EveryKindOfTermAndTableAtEverySize) {
       Plain plain;
       std::vector<int64_t> small(live);
       std::vector<int128> wide(live);
-      for (auto& v : small) v = static_cast<int64_t>(rng_());
+      for (auto& v : small) v = static_cast<int64_t>(rng_()) >> (rng_() % 16);
       for (auto& v : wide)
         v = (static_cast<int128>(static_cast<int64_t>(rng_())) << 60) + static_cast<int64_t>(rng_() >> 1);
       small[0] = INT64_MIN;
+      if (live > 3) small[2] = -(int64_t{1} << 56), small[3] = (int64_t{1} << 56) - 1;
       plain.tables = {scalars(live), {}, {}, scalars(size)};
       for (const int64_t v : small) plain.tables[1].push_back(Scalar::from_i64(v));
       for (const int128 v : wide) plain.tables[2].push_back(Scalar::from_i128(v));
@@ -101,6 +102,51 @@ TEST_F(SumcheckTest, EveryKindOfTermAndTableAtEverySize) {
       problem.terms = {{scalar(), {0}},       {scalar(), {1, 2}},    {scalar(), {3, 2, 2}},
                        {scalar(), {0, 1, 3}}, {scalar(), {1}, true}, {scalar(), {0, 2}, true}};
       check(problem, plain);
+    }
+  }
+}
+
+// Tables with a structure are folded by it; here they meet every kind of term, before and after the structure is used
+// up.
+TEST_F(SumcheckTest, StructuredTables) {
+  for (const unsigned variables : {1U, 3U, 9U, 11U}) {
+    const size_t size = size_t{1} << variables;
+    for (const unsigned side : {0U, 1U, variables / 2, variables}) {
+      for (const size_t live : {size, size - size / 4}) {
+        const size_t blocks = size >> side;
+        const std::vector<Scalar> block = scalars(blocks), period = scalars(size_t{1} << side);
+        std::vector<uint8_t> bytes(size), bits(live);
+        for (auto& b : bytes) b = rng_() % 16 == 0;
+        for (auto& b : bits) b = rng_() % 2;
+        std::vector<int128> wide(live);
+        for (auto& v : wide) v = static_cast<int64_t>(rng_());
+        const std::span<const uint8_t> chosen(bytes), dense(bits);
+        Sumcheck problem{
+            .variables = variables, .degree = 3, .tables = {}, .terms = {}, .eq_point = scalars(variables), .bits = {}};
+        problem.tables = {{SumcheckTable::Blocks{block, side}},
+                          {SumcheckTable::Periodic{period, size}},
+                          {SumcheckTable::Chosen{block, side, chosen}, true},
+                          {chosen, true},
+                          {dense},
+                          {wide}};
+        problem.terms = {{scalar(), {0}},       {scalar(), {0, 4}},       {scalar(), {0, 5, 5}},
+                         {scalar(), {0, 1, 4}}, {scalar(), {2, 5, 5}},    {scalar(), {2, 4}},
+                         {scalar(), {3, 5, 5}}, {scalar(), {3, 5}, true}, {scalar(), {0, 5}, true},
+                         {scalar(), {1}, true}};
+        Plain plain;
+        plain.tables.resize(6);
+        for (size_t i = 0; i < size; ++i) {
+          plain.tables[0].push_back(block[i >> side]);
+          plain.tables[1].push_back(period[i % period.size()]);
+          plain.tables[2].push_back(bytes[i] != 0 ? block[i >> side] : Scalar::zero());
+          plain.tables[3].push_back(Scalar::from_u64(bytes[i]));
+        }
+        for (size_t i = 0; i < live; ++i) {
+          plain.tables[4].push_back(Scalar::from_u64(bits[i]));
+          plain.tables[5].push_back(Scalar::from_i128(wide[i]));
+        }
+        check(problem, plain);
+      }
     }
   }
 }

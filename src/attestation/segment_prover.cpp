@@ -3,6 +3,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "argument/bit_matrix.h"
 #include "argument/plane_rounds.h"
@@ -101,7 +102,7 @@ class SegmentProver {
     challenges_.alpha = transcript_.challenges("alpha", 3);
     const std::vector<Scalar>& alpha = challenges_.alpha;
 
-    enum : unsigned { kThetaU, kX, kFree, kY, kWeightedFree, kFirstSlack };
+    enum : unsigned { kThetaU, kX, kHeld, kY, kSlot, kWeightedHeld };
     Sumcheck sumcheck{.variables = segment_.variables,
                       .degree = 3,
                       .tables = {},
@@ -111,28 +112,37 @@ class SegmentProver {
     std::vector<Scalar> weights = eq_table(challenges_.tau_k);
     weights.resize(segment_.planes);
 
-    sumcheck.tables = {{tables_.theta_u}, {tables_.x}, {tables_.free}};
-    sumcheck.terms = {{alpha[0], {kThetaU}, true},
-                      {-alpha[0], {kFree, kThetaU}, true},
-                      {alpha[2] * cap.numerator, {kX, kX}},
-                      {-(alpha[2] * (cap.numerator + cap.denominator)), {kFree, kX, kX}}};
+    // 1 − u, which is 1 on virtual padding too: far fewer entries than u has.
+    std::vector<uint8_t> held(size_t{1} << segment_.variables, 1);
+    for (size_t i = 0; i < tables_.free.size(); ++i) held[i] = tables_.free[i] == 0;
+    const std::span<const uint8_t> held_bytes(held);
+    sumcheck.tables = {{tables_.theta_u}, {tables_.x}, {held_bytes, true}};
+    sumcheck.terms = {{alpha[0], {kHeld, kThetaU}, true},
+                      {-(alpha[2] * cap.denominator), {kX, kX}},
+                      {alpha[2] * (cap.numerator + cap.denominator), {kHeld, kX, kX}}};
     Scalar claim = alpha[2] * k;
     std::deque<std::vector<uint8_t>> slack_bits;  // what tables point to
     if (plan_.compensates()) {
       const auto tau_b = slot_part(challenges_.tau);
       const std::vector<Scalar> slot = eq_table(tau_b);
+      const unsigned side = plan_.side_variables();
       sumcheck.tables.push_back({y_table_});
-      sumcheck.tables.push_back({SumcheckTable::Chosen{slot, plan_.side_variables(), tables_.free}});
-      sumcheck.terms.push_back({alpha[1], {kWeightedFree, kY, kY}});
+      sumcheck.tables.push_back({SumcheckTable::Blocks{slot, side}});
+      sumcheck.tables.push_back({SumcheckTable::Chosen{slot, side, held_bytes}, true});
+      sumcheck.terms.push_back({alpha[1], {kSlot, kY, kY}});
+      sumcheck.terms.push_back({-alpha[1], {kWeightedHeld, kY, kY}});
       for (unsigned q = 0; q < plan_.slack_planes(); ++q) {
         // the weights are public: on virtual padding too
-        add_plane_term(sumcheck, alpha[1], {SumcheckTable::Outer{slot, slack_powers(q)}}, plan_.width() + q,
-                       segment_.size(), slack_bits);
+        const auto powers = static_cast<unsigned>(sumcheck.tables.size());
+        sumcheck.tables.push_back({SumcheckTable::Periodic{slack_powers(q), held.size()}});
+        add_plane_term(sumcheck, alpha[1], {kSlot, powers}, plan_.width() + q, segment_.size(), slack_bits);
       }
       if (segment_.cap) {
         std::vector<Scalar> powers(plan_.slack_bits());
         for (unsigned i = 0; i < powers.size(); ++i) powers[i] = Scalar::power_of_two(i);
-        add_plane_term(sumcheck, -alpha[2], {std::move(powers)}, plan_.block_planes(), plan_.slack_bits(), slack_bits);
+        const auto weight = static_cast<unsigned>(sumcheck.tables.size());
+        sumcheck.tables.push_back({std::move(powers)});
+        add_plane_term(sumcheck, -alpha[2], {weight}, plan_.block_planes(), plan_.slack_bits(), slack_bits);
       }
       claim += alpha[1] * to_scalar(statement_.deployment->residual_bound()) * committed_slots(segment_, tau_b);
     }
@@ -164,13 +174,23 @@ class SegmentProver {
 
   // Σ_i (num m_i − den u_i) x_i²
   [[nodiscard]] Scalar cap_sum(const Cap& cap) const {
-    ScalarAccumulator free, masked;
-    for (size_t i = 0; i < tables_.x.size(); ++i) {
-      if (tables_.x[i] == 0) continue;
-      const Scalar x = Scalar::from_i64(tables_.x[i]);
-      (tables_.free[i] != 0 ? free : masked).add_product(x, x);
-    }
-    return cap.numerator * masked.reduce() - cap.denominator * free.reduce();
+    Wide free, masked;
+    std::mutex adding;
+    pool_.for_ranges(tables_.x.size(), size_t{1} << 12, [&](size_t begin, size_t end) {
+      std::array<uint128, 2> part{};  // |x| < 2^54, and 4096 squares at most
+      Wide sums[2];
+      for (size_t i = begin; i < end; ++i) {
+        const int128 x = tables_.x[i];
+        part[tables_.free[i]] += static_cast<uint128>(x * x);
+        if (i + 1 == end || (i - begin) % 4096 == 4095) {
+          for (size_t k = 0; k < 2; ++k) sums[k] += Wide::from(std::exchange(part[k], 0));
+        }
+      }
+      const std::lock_guard lock(adding);
+      masked += sums[0];
+      free += sums[1];
+    });
+    return cap.numerator * to_scalar(masked) - cap.denominator * to_scalar(free);
   }
 
   // 2^(q S + j) where q S + j < NB
@@ -182,15 +202,14 @@ class SegmentProver {
     return out;
   }
 
-  // coefficient · Σ_i weights_i (plane at i)
-  void add_plane_term(Sumcheck& sumcheck, const Scalar& coefficient, SumcheckTable weights, unsigned plane,
+  // coefficient · Σ_i weights(i) (plane at i)
+  void add_plane_term(Sumcheck& sumcheck, const Scalar& coefficient, std::vector<unsigned> weights, unsigned plane,
                       size_t length, std::deque<std::vector<uint8_t>>& keep) const {
     std::vector<uint8_t>& bits = keep.emplace_back(length);
     for (size_t i = 0; i < length; ++i) bits[i] = tables_.planes[plane][i / 8] >> (i % 8) & 1;
-    const auto first = static_cast<unsigned>(sumcheck.tables.size());
-    sumcheck.tables.push_back(std::move(weights));
+    weights.push_back(static_cast<unsigned>(sumcheck.tables.size()));
     sumcheck.tables.push_back({std::span<const uint8_t>(bits)});
-    sumcheck.terms.push_back({coefficient, {first, first + 1}});
+    sumcheck.terms.push_back({coefficient, std::move(weights)});
   }
 
   // Steps 3 and 4.

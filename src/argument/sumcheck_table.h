@@ -1,0 +1,82 @@
+// The tables of a sumcheck's summand, and how they are folded: t(X) = t(0) + X (t(1) − t(0)) in the variable at hand.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "algebra/scalar.h"
+
+namespace zkapex {
+
+// A multilinear table by its first entries; the virtual rest is zero, is not stored and costs nothing. Only the first
+// two rounds read it as it is given; spans must outlive the proof of the sumcheck.
+struct SumcheckTable {
+  struct Chosen {  // block[i >> block_bits] where bytes[i] is 1, zero where it is 0
+    std::vector<Scalar> block;
+    unsigned block_bits;
+    std::span<const uint8_t> bytes;
+  };
+  struct Blocks {  // block[i >> block_bits]
+    std::vector<Scalar> block;
+    unsigned block_bits;
+  };
+  struct Periodic {  // period[i % |period|], whose length is a power of two
+    std::vector<Scalar> period;
+    size_t length;
+  };
+  // int64: cheapest below 2^56; int128: |v| < 2^126; bytes: 0 and 1.
+  using Values = std::variant<std::vector<Scalar>, std::span<const int64_t>, std::span<const int128>,
+                              std::span<const uint8_t>, Chosen, Blocks, Periodic>;
+
+  Values values;
+  bool sparse = false;  // public, and mostly zero: where it is, time is saved
+
+  [[nodiscard]] size_t length() const;
+  [[nodiscard]] bool integers() const;
+  // Blocks whose entries are pairs at least: constant in the variable at hand.
+  [[nodiscard]] const Blocks* blocks() const;
+  // A table that is folded as a whole, at a small part of its length, is folded; false for all others.
+  bool fold_structure(const Scalar& challenge);
+};
+
+// An integer v as the scalar v / R, R = 2^256: its words are v itself, so this costs no multiplication. A table of
+// integers is the table of these, and each product it enters is multiplied by R once, in the term's coefficient.
+[[nodiscard]] inline Scalar unscaled(int128 v) {
+  const auto magnitude = static_cast<uint128>(v < 0 ? -v : v);
+  const Scalar s =
+      Scalar::from_montgomery_words({static_cast<uint64_t>(magnitude), static_cast<uint64_t>(magnitude >> 64), 0, 0});
+  return v < 0 ? -s : s;
+}
+
+// Entries of a table in pairs, folded by a challenge.
+class PairFolder {
+ public:
+  explicit PairFolder(const Scalar& challenge)
+      : challenge_(challenge), words_(challenge.canonical_limbs()), bit_step_(challenge * unscaled(1)) {}
+
+  [[nodiscard]] Scalar operator()(const Scalar& zero, const Scalar& one) const {
+    return zero + challenge_ * (one - zero);
+  }
+  [[nodiscard]] Scalar operator()(int64_t zero, int64_t one) const {
+    const int128 step = static_cast<int128>(one) - zero;
+    constexpr int128 kLimit = int128{1} << 57;
+    if (step <= -kLimit || step >= kLimit) return (*this)(static_cast<int128>(zero), static_cast<int128>(one));
+    return unscaled(zero) + Scalar::multiple_of_words(words_, static_cast<int64_t>(step));
+  }
+  [[nodiscard]] Scalar operator()(int128 zero, int128 one) const {
+    return unscaled(zero) + challenge_ * unscaled(one - zero);
+  }
+  [[nodiscard]] Scalar operator()(uint8_t zero, uint8_t one) const {
+    const Scalar start = unscaled(zero);
+    return zero == one ? start : zero == 0 ? bit_step_ : start - bit_step_;
+  }
+
+ private:
+  Scalar challenge_;
+  Words4 words_;     // canonical
+  Scalar bit_step_;  // challenge / R
+};
+
+}  // namespace zkapex
