@@ -55,7 +55,7 @@ fuzz: ## run every fuzzer for FUZZ_SECONDS (default 30) seconds each
 	@scripts/build fuzz
 	@scripts/run-fuzzers $(FUZZ_SECONDS)
 
-mutants: deps ## disable the checks of the argument one at a time and show which test catches it
+mutants: deps ## disable the checks of verifiers and readers one at a time and show which test catches it
 	@scripts/mutants
 
 clean: ## remove everything that was built

@@ -27,9 +27,9 @@ class Layout:
     def __init__(self, reader):
         self.block, self.row = reader.u64(), reader.u64()  # B, n
         count = reader.u32()
+        refuse_if(count > 2**20, f"{count} tensors")
         shapes = [self._read_tensor(reader) for _ in range(count)]
         self._check_geometry()
-        refuse_if(count > 2**20, f"{count} tensors")
         self.stride = 2 ** log2_ceil(self.block)  # S
         self.slots_per_row = self.row // self.stride
         self.rows = self.unchanged_rows = self.coordinates = 0
@@ -50,6 +50,7 @@ class Layout:
         refuse_if(not 1 <= self.block <= 1024, f"blocks of {self.block}")
         power_of_two = self.row > 0 and self.row & (self.row - 1) == 0
         refuse_if(not power_of_two or self.row > 2**22, f"rows of {self.row} entries")
+        refuse_if(self.row < 64, f"rows of {self.row} entries")
         refuse_if(self.row < 4 ** log2_ceil(self.block), "rows are too short for the square of a block")
 
     def _place(self, covered, shape):
@@ -105,6 +106,8 @@ class Deployment:
         largest_cap = self.cap_numerator * self.layout.coordinates * 4**self.width
         self.slack_bits = max(self.residual_bound.bit_length(), largest_cap.bit_length())
         refuse_if(self.slack_bits > min(240, self.layout.row), f"slacks of {self.slack_bits} bits")
+        planes = self.width - (-self.slack_bits // self.layout.stride) + 1
+        refuse_if(planes > 64, f"windows of {planes} bit planes")
         self._check_no_wrap()
 
     def _check_no_wrap(self):

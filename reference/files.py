@@ -191,7 +191,9 @@ class ModelCommitment:
         content, _ = unframe(b"ZKAPEXCM", 1, data)
         r = Reader(content)
         registration = r.raw(32)
-        windows = [r.text(MAX_IDENTIFIER) for _ in range(r.u32())]
+        count = r.u32()
+        refuse_if(count > 2**16, f"{count} windows")
+        windows = [r.text(MAX_IDENTIFIER) for _ in range(count)]
         rows = r.points()
         r.finish()
         return ModelCommitment(registration, windows, rows)

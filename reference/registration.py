@@ -24,6 +24,7 @@ def value_rows(planes, rows, bits):
         value = -points[(bits - 1) * rows + t]
         for k in reversed(range(bits - 1)):
             value = value + value + points[k * rows + t]
+        reject_if(value.is_identity(), "point", f"value row {t} is the identity")
         out.append(value.encode())
     return out
 
@@ -154,20 +155,26 @@ class Registration:
 
     def registered(self):
         file, model, curvature = self.file, [], list(self.file.curvature)
+        self._check_rows()
         for unit in self.units:
             planes = self.proof.rows[unit.first_bit_row : unit.first_bit_row + unit.bit_rows]
             (model if unit.model else curvature).extend(value_rows(planes, unit.segment.rows, unit.planes))
         commitment = ModelCommitment(file.digest, [], model)
         return Registered(file.digest, file.client, file.certificate, file.unchanged, curvature, commitment)
 
-    def check(self):
-        """The sum that must vanish."""
+    def _check_rows(self):
+        """As many as the layout has, and points: also those that take no part in the proof."""
         file, layout = self.file, self.deployment.layout
         expected = 0 if file.certificate else layout.rows * layout.stride
         fits = len(file.unchanged) == layout.unchanged_rows and len(file.curvature) == expected
         reject_if(not fits, "statement", "the commitments do not have the rows of the deployment's layout")
         decode_points(file.unchanged, "unchanged rows")
         decode_points(file.curvature, "curvature rows")
+
+    def check(self):
+        """The sum that must vanish."""
+        file, layout = self.file, self.deployment.layout
+        self._check_rows()
         rows = decode_points(self.proof.rows, "bit rows")
         main = registration_transcript(self.deployment, file, self.proof)
         verifier = Verifier(self.shape, self.proof, main)

@@ -103,7 +103,8 @@ class DeploymentTest(unittest.TestCase):
             ("floor", dict(floor=2**40 + 1)), ("out of range", dict(digits=0)), ("out of range", dict(places=19)),
             ("out of range", dict(digits=10**15 + 1)), ("one form", dict(digits=10)), ("below one", dict(places=18)),
             ("cap is", dict(cap=(2**32 + 1, 1))), ("cap is", dict(cap=(1, 0))), ("cap is", dict(cap=(1, 2**32 + 1))),
-            ("slacks", dict(width=53, cap=(2**32, 1))), ("slacks", dict(geometry=(4, 16))),
+            ("slacks", dict(width=53, cap=(2**32, 1))), ("slacks", dict(width=30)),
+            ("bit planes", dict(width=20, geometry=(1, 64))), ("rows of", dict(geometry=(4, 32))),
             ("blocks of", dict(geometry=(0, 64))), ("blocks of", dict(geometry=(1025, 2**22))),
             ("rows of", dict(geometry=(8, 96))), ("rows of", dict(geometry=(8, 2**23))),
             ("too short", dict(geometry=(9, 64))), ("no weight", dict(tensors=[])),
@@ -219,11 +220,6 @@ class Statements(unittest.TestCase):
             self.rejected("statement", self.window(**change).check)
 
     def test_sizes_of_a_window(self):
-        # Slots of one entry: a plane for each bit of a slack.
-        tiny = deployment.Deployment(deployment_file(width=30, geometry=(1, 128)))
-        mask = deployment.Mask(mask_file(tiny.digest))
-        self.rejected("statement", lambda: Plan(tiny, mask, "group-obs", [tiny.layout.rows]))
-        Plan(tiny, mask, "mask-only", [tiny.layout.rows])
         large = deployment.Deployment(deployment_file(geometry=(8, 128), tensors=[(b"a", 1, [2**32])]))
         mask = deployment.Mask(mask_file(large.digest))
         self.rejected("statement", lambda: Plan(large, mask, "group-obs", [large.layout.rows]))

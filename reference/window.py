@@ -43,7 +43,6 @@ class Plan:
         self.slack_bits = deployment.slack_bits if self.compensates else 0  # NB
         self.slack_planes = -(-self.slack_bits // layout.stride)  # Q
         self.block_planes = deployment.width + self.slack_planes  # planes that have every row of their segment
-        reject_if(self.block_planes + 1 > 64, "statement", "more than 64 bit planes")
         indices = [layout.padded_index(coordinate) for coordinate in mask.support]
         self.segments, self.bit_rows = [], 0
         for number, segment in enumerate(make_segments(layout, segmentation)):

@@ -57,11 +57,14 @@ struct Relation {
   // The transcript up to the first challenge, and the verifier up to the opening.
   std::function<Transcript(const Proof&, Transcript::Manifest*, Transcript::Oracle*)> begin;
   std::function<OpeningClaim(const Proof&, Transcript&)> replay;
+  std::vector<EncodedPoint> statement_rows = {};  // that the replay names after those of the proof
 
   [[nodiscard]] Verdict verify(ByteView bytes, ThreadPool& pool, Transcript::Manifest* manifest = nullptr,
                                Transcript::Oracle* oracle = nullptr) const {
     ZKAPEX_TRY(const Proof proof, Proof::decode(bytes, shape));
-    ZKAPEX_TRY(const std::vector<Point> rows, decode_rows(proof.rows, pool));
+    std::vector<EncodedPoint> encoded = proof.rows;
+    encoded.insert(encoded.end(), statement_rows.begin(), statement_rows.end());
+    ZKAPEX_TRY(const std::vector<Point> rows, decode_rows(encoded, pool));
     Transcript main = begin(proof, manifest, oracle);
     const OpeningClaim claim = replay(proof, main);
     ZKAPEX_TRY(const PointSum sum, settle(main, claim, proof, rows));

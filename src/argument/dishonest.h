@@ -208,6 +208,29 @@ class DishonestProver {
   Tamper* tamper_;
 };
 
+// Any scalars at all: every equation is false. `statement_rows` open the rows that the statement brings.
+inline DishonestProver false_proof(const Relation& relation, ThreadPool& pool,
+                                   const std::vector<OpenCommitment>& statement_rows = {}) {
+  std::mt19937_64 rng(41);
+  DishonestProver p(relation, 1, pool);
+  for (size_t k = 0; k < p.shape().rows; ++k) p.add_row(random_scalars(rng, p.shape().row_length));
+  p.rows.insert(p.rows.end(), statement_rows.begin(), statement_rows.end());
+  p.add_pads();
+  for (size_t k = 0; k < p.shape().forks.size(); ++k) p.proof.forks[k] = random_scalars(rng, p.shape().forks[k]);
+  p.proof.main = random_scalars(rng, p.shape().main_scalars());
+  p.proof.masked_factors = random_scalars(rng, 2 * p.shape().products);
+  return p;
+}
+
+// Moves a scalar of p's proof, after all challenges are known, by what the final equation is short of: the error is
+// affine in it as long as the challenges stay the same.
+inline void late_shift(DishonestProver& p, Scalar& scalar) {
+  const Scalar error = p.error();
+  scalar += Scalar::one();
+  const Scalar slope = p.error() - error;
+  scalar -= Scalar::one() + error * slope.inverse();
+}
+
 // The change of a round's X² coefficient that hides that its claim is too large by `excess`, if the round's challenge
 // will be x.
 inline Scalar round_lie(const Scalar& excess, const Scalar& x) { return -(excess * (x - Scalar::one()).inverse()); }

@@ -12,27 +12,9 @@ using namespace testing;  // NOLINT: test helpers
 
 class LateShift : public ::testing::Test {
  protected:
-  // Any scalars at all: every equation is false.
-  DishonestProver false_proof(const Relation& relation) {
-    std::mt19937_64 rng(41);
-    DishonestProver p(relation, 1, pool_);
-    for (size_t k = 0; k < p.shape().rows; ++k) p.add_row(random_scalars(rng, p.shape().row_length));
-    p.add_pads();
-    for (size_t k = 0; k < p.shape().forks.size(); ++k) p.proof.forks[k] = random_scalars(rng, p.shape().forks[k]);
-    p.proof.main = random_scalars(rng, p.shape().main_scalars());
-    p.proof.masked_factors = random_scalars(rng, 2 * p.shape().products);
-    return p;
-  }
-  DishonestProver false_range() { return false_proof(relation(RangeStatement{"late", 8, 2, {2}})); }
-  DishonestProver false_matrix() { return false_proof(relation(MatrixStatement{"late", 16, 4, 4})); }
+  DishonestProver false_range() { return false_proof(relation(RangeStatement{"late", 8, 2, {2}}), pool_); }
+  DishonestProver false_matrix() { return false_proof(relation(MatrixStatement{"late", 16, 4, 4}), pool_); }
 
-  // Moves `scalar`, in which the error is affine as long as the challenges stay the same.
-  static void shift(DishonestProver& p, Scalar& scalar) {
-    const Scalar error = p.error();
-    scalar += Scalar::one();
-    const Scalar slope = p.error() - error;
-    scalar -= Scalar::one() + error * slope.inverse();
-  }
   static void expect_false(DishonestProver& p) {
     const Verdict verdict = p.hand_in();
     ASSERT_FALSE(verdict.ok());
@@ -46,7 +28,7 @@ TEST_F(LateShift, OfASealedScalarOfTheRangeRelation) {
   DishonestProver start = false_range();
   for (size_t k = 0; k < start.proof.forks[0].size(); ++k) {
     DishonestProver p = start;
-    shift(p, p.proof.forks[0][k]);
+    late_shift(p, p.proof.forks[0][k]);
     expect_false(p);
   }
 }
@@ -55,7 +37,7 @@ TEST_F(LateShift, OfASealedScalarOfTheMatrixRelation) {
   DishonestProver start = false_matrix();
   for (size_t k = 0; k < start.proof.forks[0].size(); ++k) {
     DishonestProver p = start;
-    shift(p, p.proof.forks[0][k]);
+    late_shift(p, p.proof.forks[0][k]);
     expect_false(p);
   }
 }
@@ -64,7 +46,7 @@ TEST_F(LateShift, OfASealedScalarOfTheMainTranscript) {
   DishonestProver start = false_range();
   for (size_t k = 0; k < start.proof.main.size(); ++k) {
     DishonestProver p = start;
-    shift(p, p.proof.main[k]);
+    late_shift(p, p.proof.main[k]);
     expect_false(p);
   }
 }
@@ -72,7 +54,7 @@ TEST_F(LateShift, OfASealedScalarOfTheMainTranscript) {
 TEST_F(LateShift, OfAMaskedFactor) {
   for (const size_t k : {0U, 1U}) {
     DishonestProver p = false_range();
-    shift(p, p.proof.masked_factors[k]);
+    late_shift(p, p.proof.masked_factors[k]);
     expect_false(p);
   }
 }

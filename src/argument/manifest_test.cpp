@@ -1,35 +1,12 @@
 // What is absorbed and drawn, in order: a change here is a change of the protocol, and of docs/protocol.md.
 #include <gtest/gtest.h>
 
-#include "argument/argument_testing.h"
+#include "argument/manifest_testing.h"
 
 namespace zkapex {
 namespace {
 
 using namespace testing;  // NOLINT: test helpers
-
-// One line an event: transcript, then + absorb, ? challenge, > fork, then the label.
-std::string text(const Transcript::Manifest& manifest) {
-  std::string out;
-  for (const Transcript::Event& e : manifest) {
-    const char* kind = e.kind == Transcript::Kind::kAbsorb ? "+" : e.kind == Transcript::Kind::kChallenge ? "?" : ">";
-    out += fmt::format("{} {} {}\n", e.transcript, kind, e.label);
-  }
-  return out;
-}
-
-constexpr std::string_view kOpening = R"(main + mask
-main + mask value
-main ? opening
-main + blinding
-main ? value base
-)";
-
-std::string folds(unsigned count) {
-  std::string out(kOpening);
-  for (unsigned k = 0; k < count; ++k) out += "main + left\nmain + right\nmain ? fold\n";
-  return out;
-}
 
 TEST(Manifest, OfTheRangeRelation) {
   ThreadPool pool(1);
@@ -38,7 +15,7 @@ TEST(Manifest, OfTheRangeRelation) {
   const Bytes proof = prove_range(s, random_values(s, rng), test_generators(), pool).value().encode();
   Transcript::Manifest manifest;
   ASSERT_TRUE(relation(s).verify(proof, pool, &manifest).ok());
-  EXPECT_EQ(text(manifest), R"(main + protocol
+  EXPECT_EQ(manifest_text(manifest), R"(main + protocol
 main + parameters
 main + context
 main + bit rows
@@ -77,7 +54,7 @@ main ? e
 main + masked factors
 main ? lambda
 main ? zeta
-)" + folds(s.shape().opening_rounds()));
+)" + opening_events(s.shape().opening_rounds()));
 }
 
 TEST(Manifest, OfTheMatrixRelation) {
@@ -88,7 +65,7 @@ TEST(Manifest, OfTheMatrixRelation) {
   const Bytes proof = prove_matrix(s, instance.witness(), test_generators(), pool).value().encode();
   Transcript::Manifest manifest;
   ASSERT_TRUE(relation(s).verify(proof, pool, &manifest).ok());
-  EXPECT_EQ(text(manifest), R"(main + protocol
+  EXPECT_EQ(manifest_text(manifest), R"(main + protocol
 main + parameters
 main + context
 main + rows
@@ -121,7 +98,7 @@ main ? e
 main + masked factors
 main ? lambda
 main ? zeta
-)" + folds(s.shape().opening_rounds()));
+)" + opening_events(s.shape().opening_rounds()));
 }
 
 }  // namespace

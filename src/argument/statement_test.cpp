@@ -153,6 +153,13 @@ TEST_F(StatementTest, FalseProofsCannotPayForEachOther) {
   EXPECT_EQ(find_false_var(sums, test_generators(), pool_).value(), (std::vector<size_t>{0, 1}));
 }
 
+TEST_F(StatementTest, EveryFalseProofOfABatchIsFound) {
+  std::vector<PointSum> sums(11);
+  for (const size_t k : {0U, 4U, 5U, 10U}) sums[k].add_value(Scalar::from_u64(k + 1));
+  EXPECT_EQ(find_false_var(sums, test_generators(), pool_).value(), (std::vector<size_t>{0, 4, 5, 10}));
+  EXPECT_EQ(find_false_var({}, test_generators(), pool_).value(), std::vector<size_t>{});
+}
+
 TEST_F(StatementTest, ProversRefuseWitnessesThatDoNotFit) {
   const std::vector<int64_t> few(range_.rows() * range_.row_length - 1);
   EXPECT_FALSE(prove_range(range_, few, test_generators(), pool_).ok());

@@ -142,12 +142,22 @@ Result<std::vector<size_t>> find_false_var(std::span<const PointSum> sums, const
     }
   }
   ZKAPEX_TRY(Nonces weights, Nonces::create({view("batch verification")}));
-  PointSum all;
-  for (const PointSum& sum : sums) all.add_scaled(sum, weights.scalar());
-  if (all.is_identity_var(generators, pool)) return std::vector<size_t>{};
   std::vector<size_t> out;
-  for (size_t k = 0; k < sums.size(); ++k) {
-    if (!sums[k].is_identity_var(generators, pool)) out.push_back(k);
+  // Ranges that are still to be settled, the next one last. A false one is halved until it is a single sum.
+  std::vector<std::pair<size_t, size_t>> ranges = {{0, sums.size()}};
+  while (!ranges.empty()) {
+    const auto [first, end] = ranges.back();
+    ranges.pop_back();
+    PointSum all;
+    for (size_t k = first; k < end; ++k) all.add_scaled(sums[k], weights.scalar());
+    if (all.is_identity_var(generators, pool)) continue;
+    if (end - first == 1) {
+      out.push_back(first);
+      continue;
+    }
+    const size_t middle = first + (end - first) / 2;
+    ranges.emplace_back(middle, end);
+    ranges.emplace_back(first, middle);
   }
   return out;
 }

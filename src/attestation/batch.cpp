@@ -1,5 +1,8 @@
 #include "attestation/batch.h"
 
+#include <algorithm>
+#include <map>
+
 #include "attestation/inputs.h"
 
 namespace zkapex {
@@ -36,6 +39,7 @@ class Bench {
 
   Result<std::vector<Judgement>> finish() {
     ZKAPEX_CHECK(settle());
+    refuse_repeated_clients();
     return std::move(judgements_);
   }
 
@@ -57,6 +61,7 @@ class Bench {
       return Rejection{Reason::kCertificate, "the registration does not prove its curvature's range"};
     }
     ZKAPEX_TRY(const Registered registered, assume_registration(deployment_, registration, pool));
+    judgement.registration = registered.digest;
     ModelCommitment current = registered.model;
     if (!submission.commitment.empty()) {
       size_t ignored = 0;
@@ -97,6 +102,25 @@ class Bench {
     owners_.clear();
     held_bytes_ = 0;
     return Done{};
+  }
+
+  // Two accepted successors of one model would leave the client with two histories.
+  void refuse_repeated_clients() {
+    std::map<std::string, std::vector<Judgement*>> accepted;
+    for (Judgement& judgement : judgements_) {
+      if (!judgement.rejection) accepted[judgement.client].push_back(&judgement);
+    }
+    for (const auto& [client, all] : accepted) {
+      const bool one_registration =
+          std::ranges::all_of(all, [&](const Judgement* j) { return j->registration == all[0]->registration; });
+      for (size_t k = one_registration ? 1 : 0; all.size() > 1 && k < all.size(); ++k) {
+        all[k]->next.reset();
+        all[k]->rejection =
+            Rejection{Reason::kClient,
+                      fmt::format("{} submissions are in the name of client '{}'{}", all.size(), client,
+                                  one_registration ? "; the first was accepted" : ", under different registrations")};
+      }
+    }
   }
 
   const Deployment& deployment_;

@@ -23,13 +23,16 @@ struct JudgeOptions {
 struct Judgement {
   std::optional<Rejection> rejection;  // none: accepted
   std::string client;                  // as its registration says; empty where that cannot be read
+  Sha256::Digest registration{};       // its digest
   Operator op = Operator::kGroupObs;
   bool certificate = false;
   size_t registration_bytes = 0, proof_bytes = 0;
   std::optional<ModelCommitment> next;
 };
 
-// In the order of the submissions. All sums that fit the memory together are settled by one multi-scalar
+// In the order of the submissions. Of several that are accepted in one client's name the first stands if all are under
+// one registration (files are public and can be copied), and none if they are not: who the client is, is not decided
+// here. All sums that fit the memory together are settled by one multi-scalar
 // multiplication; only where that fails is each tried alone. A file that is missing or damaged is a rejection too.
 [[nodiscard]] Result<std::vector<Judgement>> judge(const Deployment& deployment, const Mask& mask,
                                                    std::span<const Submission> submissions, const JudgeOptions& options,

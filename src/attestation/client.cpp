@@ -162,6 +162,7 @@ Result<RegisterReport> register_client(const RegisterRequest& request, const Wor
   std::error_code failed;
   std::filesystem::create_directories(folder.folder, failed);
   if (failed) return error("cannot make the folder {}: {}", folder.folder.string(), failed.message());
+  ZKAPEX_TRY(const FolderLock lock, FolderLock::take(folder.folder));
   // The secret comes last: files beside none are what an interrupted registration left.
   if (!settings.force && std::filesystem::exists(folder.secret())) {
     return error("{} exists already; choose another folder, or --force to replace this client",
@@ -239,6 +240,7 @@ Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings&
       return error("{} exists already; --force replaces it", file.string());
   }
   const ClientFolder folder{request.client};
+  ZKAPEX_TRY(const FolderLock lock, FolderLock::take(folder.folder));  // two at once would leave one state of two
   ZKAPEX_TRY(const Deployment deployment, read_deployment(folder.deployment()));
   ZKAPEX_TRY(const RegistrationFile registration, read_public_file<RegistrationFile>(folder.registration()));
   ZKAPEX_TRY(const OpenSecret state, OpenSecret::open(folder.secret(), deployment));
@@ -246,6 +248,9 @@ Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings&
   ZKAPEX_TRY(const Mask mask, read_mask(request.mask, deployment));
   for (const std::string& window : secret.windows) {
     if (window == mask.window) return error("the window '{}' was applied to this client already", window);
+  }
+  if (secret.windows.size() == kMaxWindows) {
+    return error("this client has applied {} windows, as many as a registration allows: register it anew", kMaxWindows);
   }
   ZKAPEX_TRY(const Checkpoint model, Checkpoint::open(request.model.empty() ? Path(secret.model_file) : request.model));
   ZKAPEX_CHECK(deployment.layout().check_tensors(model.tensors()));

@@ -16,6 +16,10 @@ Result<std::vector<EncodedPoint>, Rejection> value_rows(std::span<const EncodedP
       out[t] = sum;
     }
   });
+  // Bit rows can be chosen to cancel; the next window would have nothing to start from.
+  for (size_t t = 0; t < rows; ++t) {
+    if (out[t].is_identity()) return Rejection{Reason::kPoint, fmt::format("value row {} is the identity", t)};
+  }
   return encode_batch(out, &pool);
 }
 

@@ -7,7 +7,7 @@
 
 namespace zkapex {
 
-// `planes`: bit rows, plane after plane, `rows` each; the last plane is the sign.
+// `planes`: bit rows, plane after plane, `rows` each; the last plane is the sign. Refused where a V_t is the identity.
 [[nodiscard]] Result<std::vector<EncodedPoint>, Rejection> value_rows(std::span<const EncodedPoint> planes, size_t rows,
                                                                       unsigned width, ThreadPool& pool);
 void append_value_blindings(std::span<const Scalar> planes, size_t rows, unsigned width, SecretVector<Scalar>& out);

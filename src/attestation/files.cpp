@@ -56,6 +56,21 @@ void put_proof(ByteWriter& out, ByteView proof) {
 
 Status check_client_name(std::string_view name) { return check_name(name, "a client identifier"); }
 
+void put_windows(ByteWriter& out, const std::vector<std::string>& windows) {
+  out.u32(static_cast<uint32_t>(windows.size()));
+  for (const std::string& window : windows) out.text(window);
+}
+
+Result<std::vector<std::string>> get_windows(ByteReader& in) {
+  ZKAPEX_TRY(const uint32_t count, in.u32());
+  if (count > kMaxWindows) return error("{} windows are more than {}", count, kMaxWindows);
+  std::vector<std::string> out;
+  for (uint32_t k = 0; k < count; ++k) {
+    ZKAPEX_TRY(out.emplace_back(), in.text(Mask::kMaxWindow));
+  }
+  return out;
+}
+
 Bytes RegistrationFile::content() const {
   ByteWriter out;
   out.raw(deployment);
@@ -124,8 +139,7 @@ Result<ProofFile> ProofFile::decode(ByteView file) {
 Bytes ModelCommitment::content() const {
   ByteWriter out;
   out.raw(registration);
-  out.u32(static_cast<uint32_t>(windows.size()));
-  for (const std::string& window : windows) out.text(window);
+  put_windows(out, windows);
   put_points(out, rows);
   return out.take();
 }
@@ -135,10 +149,7 @@ Result<ModelCommitment> ModelCommitment::decode(ByteView file) {
   ByteReader in(content);
   ModelCommitment out;
   ZKAPEX_TRY(out.registration, in.array<32>());
-  ZKAPEX_TRY(const uint32_t windows, in.u32());
-  for (uint32_t k = 0; k < windows; ++k) {
-    ZKAPEX_TRY(out.windows.emplace_back(), in.text(Mask::kMaxWindow));
-  }
+  ZKAPEX_TRY(out.windows, get_windows(in));
   ZKAPEX_TRY(out.rows, get_points(in));
   ZKAPEX_CHECK(in.finish());
   return out;

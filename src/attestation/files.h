@@ -11,6 +11,7 @@
 namespace zkapex {
 
 inline constexpr size_t kMaxClientName = 255;
+inline constexpr uint32_t kMaxWindows = 1 << 16;  // of one client since its registration
 
 // 1 to kMaxClientName bytes without control characters.
 [[nodiscard]] Status check_client_name(std::string_view name);
@@ -66,6 +67,10 @@ struct ModelCommitment {
  private:
   [[nodiscard]] Bytes content() const;
 };
+
+// The windows of a client, as its commitment and its secret list them.
+void put_windows(ByteWriter& out, const std::vector<std::string>& windows);
+[[nodiscard]] Result<std::vector<std::string>> get_windows(ByteReader& in);
 
 inline constexpr size_t kMaxPublicFile = size_t{1} << 31;
 

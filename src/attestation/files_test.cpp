@@ -1,32 +1,13 @@
 // The files of a whole small deployment, made as clients make them; then every byte of them changed.
 #include "attestation/files.h"
 
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <random>
-
-#include "attestation/client.h"
-#include "attestation/inputs.h"
-#include "attestation/provider.h"
+#include "attestation/client_testing.h"
 #include "attestation/secret_file.h"
-#include "curvature/store.h"
-#include "unlearning/apply.h"
 
 namespace zkapex {
 namespace {
 
-Deployment small_deployment() {
-  const std::vector<TensorInfo> tensors = {{.name = "covered", .dtype = Dtype::kF64, .shape = {5, 5}},
-                                           {.name = "other", .dtype = Dtype::kF64, .shape = {3}}};
-  const Parameters parameters{.curvature_bits = 3,
-                              .weights = {.fraction_bits = 10, .width = 14},
-                              .floor = 3,
-                              .error = {.digits = 5, .places = 1},
-                              .cap_numerator = 64,
-                              .cap_denominator = 1};
-  return *Deployment::make(*Layout::make(tensors, {"covered"}, {.block = 4, .row = 64}), parameters);
-}
+using testing::World;
 
 // One client that has registered and done one window, in a folder of its own.
 class FilesTest : public ::testing::Test {
@@ -36,77 +17,6 @@ class FilesTest : public ::testing::Test {
     delete world_;
     world_ = nullptr;
   }
-
-  struct World {
-    World() {
-      std::filesystem::create_directories(folder);
-      settings.pool = &pool;
-      const Bytes bytes = deployment.serialize();
-      EXPECT_TRUE(write_file(folder / "deployment.zka", bytes).ok());
-      write_model();
-      write_store();
-      mask.deployment = deployment.digest();
-      mask.window = "w1";
-      mask.support = {0, 7, 8, 24};
-      EXPECT_TRUE(write_file(folder / "psi.zka", mask.serialize()).ok());
-      const auto begun = register_client({.deployment = folder / "deployment.zka",
-                                          .model = folder / "model.safetensors",
-                                          .store = folder / "store.zka",
-                                          .client = "alice",
-                                          .certificate = true,
-                                          .out = folder / "client"},
-                                         settings);
-      EXPECT_TRUE(begun.ok()) << begun.error().message;
-      const auto unlearned = unlearn({.client = folder / "client",
-                                      .mask = folder / "psi.zka",
-                                      .op = Operator::kGroupObs,
-                                      .model_out = folder / "u.safetensors",
-                                      .proof_out = folder / "proof.zka",
-                                      .model = {},
-                                      .store = {}},
-                                     settings);
-      EXPECT_TRUE(unlearned.ok()) << unlearned.error().message;
-      registration = *read_public_file<RegistrationFile>(folder / "client/registration.zka");
-      registered = *assume_registration(deployment, registration, pool);
-      proof = *read_public_file<ProofFile>(folder / "proof.zka");
-    }
-    ~World() { std::filesystem::remove_all(folder); }
-
-    void write_model() {
-      Bytes weights, others;
-      std::vector<double> values(25);
-      for (double& v : values) v = static_cast<double>(rng() % 2000) / 1000 - 1;
-      EXPECT_TRUE(append_elements(Dtype::kF64, values, weights).ok());
-      EXPECT_TRUE(append_elements(Dtype::kF64, std::vector<double>{1, 2, 3}, others).ok());
-      EXPECT_TRUE(write_checkpoint(folder / "model.safetensors",
-                                   {TensorSource::of({"covered", Dtype::kF64, {5, 5}}, weights),
-                                    TensorSource::of({"other", Dtype::kF64, {3}}, others)},
-                                   {})
-                      .ok());
-    }
-
-    void write_store() {
-      StoreWriter writer = *StoreWriter::open(folder / "store.zka", store_header_for(deployment));
-      for (uint64_t b = 0; b < deployment.layout().blocks(); ++b) {
-        std::vector<int16_t> factor(triangle_size(4));
-        const uint64_t real = triangle_size(deployment.layout().block(b).count);
-        for (uint64_t k = 0; k < real; ++k) factor[k] = static_cast<int16_t>(static_cast<int>(rng() % 8) - 4);
-        EXPECT_TRUE(writer.append(factor).ok());
-      }
-      EXPECT_TRUE(writer.finish().ok());
-    }
-
-    std::mt19937_64 rng{1};
-    ThreadPool pool{2};
-    Path folder = Path(::testing::TempDir()) / fmt::format("zkapex-files-{}", ::getpid());
-    WorkSettings settings;
-    Deployment deployment = small_deployment();
-    Mask mask;
-    RegistrationFile registration;
-    std::optional<Registered> registered;
-    ProofFile proof;
-    Generators generators = Generators::derive(2048, pool);
-  };
 
   static Result<Registered, Rejection> open(const RegistrationFile& file) {
     return open_registration(world_->deployment, file, true, world_->generators, world_->pool);
@@ -154,7 +64,7 @@ class FilesTest : public ::testing::Test {
 
   static World* world_;
 };
-FilesTest::World* FilesTest::world_ = nullptr;
+World* FilesTest::world_ = nullptr;
 
 TEST_F(FilesTest, HonestFilesAreAcceptedAndEncodeToThemselves) {
   EXPECT_TRUE(open(world_->registration).ok());
@@ -229,7 +139,7 @@ TEST_F(FilesTest, WhatAProofNamesIsCheckedWithATypedReason) {
 }
 
 TEST_F(FilesTest, SecretsKeepTheirHeaderAndRefuseEveryChange) {
-  const Path path = world_->folder / "client/secret.zka";
+  const Path path = world_->folder / "alice/secret.zka";
   const Bytes bytes = *read_file(path, 1 << 20);
   const Result<ClientSecret> secret = read_secret_header(path);
   ASSERT_TRUE(secret.ok()) << secret.error().message;
@@ -247,6 +157,160 @@ TEST_F(FilesTest, SecretsKeepTheirHeaderAndRefuseEveryChange) {
   }
   ASSERT_TRUE(write_file(changed_path, bytes, {.overwrite = true}).ok());
   EXPECT_TRUE(OpenSecret::open(changed_path, world_->deployment).ok());
+}
+
+// With a right digest, and yet not a secret of this deployment.
+TEST_F(FilesTest, SecretsThatDoNotFitAreRefused) {
+  const Path path = world_->folder / "other.zka";
+  const auto written = [&](const auto& change, size_t weights) {
+    ClientSecret secret = *read_secret_header(world_->folder / "alice/secret.zka");
+    change(secret);
+    SecretWriter writer = *SecretWriter::create(path, secret, 14, true);
+    EXPECT_TRUE(writer.write(std::vector<int64_t>(weights)).ok());
+    EXPECT_TRUE(writer.commit().ok());
+    const Result<OpenSecret> opened = OpenSecret::open(path, world_->deployment);
+    return opened.ok() ? "" : opened.error().message;
+  };
+  const auto says = [](const std::string& message, std::string_view what) {
+    return message.find(what) != std::string::npos;
+  };
+  EXPECT_EQ(written([](ClientSecret&) {}, 25), "");
+  EXPECT_TRUE(says(written([](ClientSecret& s) { s.deployment[0] ^= 1; }, 25), "another deployment"));
+  EXPECT_TRUE(says(written([](ClientSecret&) {}, 24), "its length"));
+  EXPECT_TRUE(says(written([](ClientSecret&) {}, 26), "its length"));
+  EXPECT_TRUE(says(written([](ClientSecret& s) { s.rows.push_back(s.rows[0]); }, 25), "its rows"));
+  EXPECT_TRUE(says(written([](ClientSecret& s) { s.model_blindings.push_back(Scalar::one()); }, 25), "its rows"));
+  EXPECT_TRUE(says(written([](ClientSecret& s) { s.curvature_blindings.push_back(Scalar::one()); }, 25), "its rows"));
+
+  // Not even the beginning of one.
+  const auto refusal = [&](const Bytes& bytes) {
+    EXPECT_TRUE(write_file(path, bytes, {.overwrite = true}).ok());
+    const Result<ClientSecret> secret = read_secret_header(path);
+    return secret.ok() ? "" : secret.error().message;
+  };
+  const auto file = [](std::string_view magic, uint32_t version, uint64_t header) {
+    ByteWriter out;
+    out.raw(view(magic));
+    out.u32(version);
+    out.u64(header);
+    out.raw(sha256(out.bytes()));
+    return out.take();
+  };
+  EXPECT_TRUE(says(refusal({}), "not a client's secret"));
+  EXPECT_TRUE(says(refusal(file("ZKAPEXSD", 1, 0)), "not a client's secret"));
+  EXPECT_TRUE(says(refusal(file("ZKAPEXSC", 2, 0)), "version 2"));
+  EXPECT_TRUE(says(refusal(file("ZKAPEXSC", 1, 1)), "truncated"));
+  EXPECT_TRUE(says(refusal(file("ZKAPEXSC", 1, ~uint64_t{0})), "truncated"));
+  Bytes damaged = file("ZKAPEXSC", 1, 0);
+  damaged.back() ^= 1;
+  EXPECT_TRUE(says(refusal(damaged), "damaged"));
+}
+
+// Contents with a right digest that are not what the format says.
+class MalformedContent : public ::testing::Test {
+ protected:
+  template <class File>
+  static std::string refusal(const ByteWriter& content) {
+    const Result<File> file = File::decode(frame(File::kKind, content.bytes()));
+    return file.ok() ? "" : file.error().message;
+  }
+  // A registration up to its cuts, with any of its fields changed.
+  static ByteWriter registration(std::string_view client = "alice", uint8_t certificate = 0) {
+    ByteWriter out;
+    out.raw(Sha256::Digest{});
+    out.text(client);
+    out.u8(certificate);
+    return out;
+  }
+};
+
+TEST_F(MalformedContent, OfARegistration) {
+  const auto end = [](ByteWriter out, uint32_t parts, uint64_t points, uint64_t proof) {
+    out.u32(parts);
+    out.u32(0);
+    out.u64(points);
+    out.u64(0);
+    out.u64(proof);
+    return out;
+  };
+  EXPECT_EQ(refusal<RegistrationFile>(end(registration(), 0, 0, 0)), "");
+  EXPECT_NE(refusal<RegistrationFile>(end(registration(""), 0, 0, 0)), "");
+  EXPECT_NE(refusal<RegistrationFile>(end(registration("a\nb"), 0, 0, 0)), "");
+  EXPECT_NE(refusal<RegistrationFile>(end(registration("m\xff"), 0, 0, 0)), "");
+  EXPECT_NE(refusal<RegistrationFile>(end(registration(std::string(256, 'a')), 0, 0, 0)), "");
+  EXPECT_NE(refusal<RegistrationFile>(end(registration("alice", 2), 0, 0, 0)).find("certificate flag"),
+            std::string::npos);
+  // Counts are compared with what is left before anything is allocated.
+  EXPECT_NE(refusal<RegistrationFile>(end(registration(), 1 << 22, 0, 0)).find("do not fit"), std::string::npos);
+  EXPECT_NE(refusal<RegistrationFile>(end(registration(), 0, 1 << 20, 0)).find("do not fit"), std::string::npos);
+  EXPECT_NE(refusal<RegistrationFile>(end(registration(), 0, 0, 1)).find("are left"), std::string::npos);
+  ByteWriter longer = end(registration(), 0, 0, 0);
+  longer.u8(0);
+  EXPECT_NE(refusal<RegistrationFile>(longer).find("are left"), std::string::npos);
+}
+
+TEST_F(MalformedContent, OfAProof) {
+  const auto proof = [](uint8_t op, std::string_view client, std::string_view window, uint32_t parts, uint64_t bytes) {
+    ByteWriter out;
+    out.u8(op);
+    for (int k = 0; k < 4; ++k) out.raw(Sha256::Digest{});
+    out.text(client);
+    out.text(window);
+    out.u32(parts);
+    out.u64(bytes);
+    return out;
+  };
+  EXPECT_EQ(refusal<ProofFile>(proof(1, "a", "w", 0, 0)), "");
+  EXPECT_EQ(refusal<ProofFile>(proof(2, "a", "w", 0, 0)), "");
+  EXPECT_NE(refusal<ProofFile>(proof(0, "a", "w", 0, 0)).find("operator"), std::string::npos);
+  EXPECT_NE(refusal<ProofFile>(proof(3, "a", "w", 0, 0)).find("operator"), std::string::npos);
+  EXPECT_NE(refusal<ProofFile>(proof(1, std::string(256, 'a'), "w", 0, 0)), "");
+  EXPECT_NE(refusal<ProofFile>(proof(1, "a", std::string(256, 'w'), 0, 0)), "");
+  EXPECT_NE(refusal<ProofFile>(proof(1, "a", "w", 1 << 22, 0)).find("do not fit"), std::string::npos);
+  EXPECT_NE(refusal<ProofFile>(proof(1, "a", "w", 0, 1)).find("are left"), std::string::npos);
+}
+
+TEST_F(MalformedContent, OfASecret) {
+  const auto refusal_of = [](std::string_view client, uint32_t windows, uint64_t rows, uint64_t scalars, uint8_t last) {
+    ByteWriter out;
+    out.raw(Sha256::Digest{});
+    out.raw(Sha256::Digest{});
+    for (const std::string_view text : {client, std::string_view("m"), std::string_view("s")}) out.text(text);
+    out.u32(windows);
+    out.u64(rows);
+    out.u64(0);
+    out.u64(scalars);
+    std::array<uint8_t, 32> scalar{};
+    scalar[31] = last;
+    out.raw(scalar);
+    const Result<ClientSecret> secret = decode_secret_header(out.bytes());
+    return secret.ok() ? "" : secret.error().message;
+  };
+  EXPECT_EQ(refusal_of("alice", 0, 0, 1, 0), "");
+  EXPECT_NE(refusal_of(std::string(256, 'a'), 0, 0, 1, 0), "");
+  EXPECT_NE(refusal_of("alice", kMaxWindows + 1, 0, 1, 0).find("more than"), std::string::npos);
+  EXPECT_NE(refusal_of("alice", 0, 1 << 20, 1, 0).find("do not fit"), std::string::npos);
+  EXPECT_NE(refusal_of("alice", 0, 0, 1 << 20, 0).find("do not fit"), std::string::npos);
+  EXPECT_NE(refusal_of("alice", 0, 0, 1, 255), "");  // not canonical
+  EXPECT_NE(refusal_of("alice", 0, 0, 0, 0), "");    // bytes behind the last scalar
+}
+
+TEST_F(MalformedContent, OfAModelCommitment) {
+  const auto commitment = [](uint32_t windows, size_t names, uint64_t points) {
+    ByteWriter out;
+    out.raw(Sha256::Digest{});
+    out.u32(windows);
+    for (size_t k = 0; k < names; ++k) out.text("");
+    out.u64(points);
+    return out;
+  };
+  EXPECT_EQ(refusal<ModelCommitment>(commitment(kMaxWindows, kMaxWindows, 0)), "");
+  EXPECT_NE(refusal<ModelCommitment>(commitment(kMaxWindows + 1, kMaxWindows + 1, 0)).find("more than"),
+            std::string::npos);
+  EXPECT_NE(refusal<ModelCommitment>(commitment(0, 0, 1 << 20)).find("do not fit"), std::string::npos);
+  ByteWriter longer = commitment(0, 0, 0);
+  longer.u8(0);
+  EXPECT_NE(refusal<ModelCommitment>(longer), "");
 }
 
 }  // namespace

@@ -32,16 +32,6 @@ Result<WindowPlan, Rejection> plan_of(const Deployment& deployment, const Mask& 
 
 }  // namespace
 
-Result<size_t, Rejection> registration_generators(const Deployment& deployment, const RegistrationFile& file) {
-  ZKAPEX_TRY(const RegistrationPlan plan, plan_of(deployment, file));
-  return plan.shape().generators();
-}
-
-Result<size_t, Rejection> window_generators(const Deployment& deployment, const Mask& mask, const ProofFile& file) {
-  ZKAPEX_TRY(const WindowPlan plan, plan_of(deployment, mask, file));
-  return plan.shape().generators();
-}
-
 Result<PointSum, Rejection> check_registration_file(const Deployment& deployment, const RegistrationFile& file,
                                                     ThreadPool& pool) {
   ZKAPEX_TRY(const RegistrationPlan plan, plan_of(deployment, file));

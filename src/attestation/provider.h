@@ -18,12 +18,6 @@ struct Registered {
   ModelCommitment model;  // Com(θ_p) as registered
 };
 
-// How many generator positions verifying needs.
-[[nodiscard]] Result<size_t, Rejection> registration_generators(const Deployment& deployment,
-                                                                const RegistrationFile& file);
-[[nodiscard]] Result<size_t, Rejection> window_generators(const Deployment& deployment, const Mask& mask,
-                                                          const ProofFile& file);
-
 // With `proved` the range proof is checked; without it the file's commitments are taken as they are, for a registration
 // that was verified before.
 [[nodiscard]] Result<Registered, Rejection> open_registration(const Deployment& deployment,

@@ -93,5 +93,23 @@ TEST_F(RegistrationTest, TooManyPartsAreRefusedByTheirNumber) {
   EXPECT_TRUE(says_more(WindowPlan::make(*window.deployment, window.mask, Operator::kGroupObs, many)));
 }
 
+TEST_F(RegistrationTest, PartsMustNotBeTooLarge) {
+  // 2^32 weights in 1024 rows of 2^22; a part has at most 31 variables.
+  const std::vector<TensorInfo> tensors = {{.name = "w", .dtype = Dtype::kF32, .shape = {uint64_t{1} << 32}}};
+  const Deployment deployment =
+      *Deployment::make(*Layout::make(tensors, {"w"}, {.block = 8, .row = uint64_t{1} << 22}), Parameters{});
+  const uint64_t rows = deployment.layout().rows(), squares = curvature_rows(deployment.layout());
+  ASSERT_EQ(rows, 1024U);
+  const auto says_large = [](const auto& plan) {
+    return !plan.ok() && plan.error().message.find("too large") != std::string::npos;
+  };
+  const Segmentation halves = cut_rows(rows, rows / 2), fine = cut_rows(squares, 512);
+  EXPECT_TRUE(says_large(RegistrationPlan::make(deployment, true, {{rows}, fine})));
+  EXPECT_TRUE(says_large(RegistrationPlan::make(deployment, true, {halves, {squares}})));
+  EXPECT_TRUE(RegistrationPlan::make(deployment, true, {halves, fine}).ok());
+  EXPECT_TRUE(says_large(WindowPlan::make(deployment, {}, Operator::kGroupObs, {rows})));
+  EXPECT_TRUE(WindowPlan::make(deployment, {}, Operator::kGroupObs, halves).ok());
+}
+
 }  // namespace
 }  // namespace zkapex

@@ -58,17 +58,27 @@ OpeningClaim replay_registration(const RegistrationStatement&, const Registratio
   return verifier.reduce(main, forks, pairs, products);
 }
 
-Result<PointSum, Rejection> check_registration(const RegistrationStatement& statement, const RegistrationPlan& plan,
-                                               const Proof& proof, ThreadPool& pool) {
+namespace {
+
+// As many as the layout has, and points: also those that take no part in the proof.
+
+Verdict check_statement_rows(const RegistrationStatement& statement, const RegistrationPlan& plan, ThreadPool& pool) {
   const Layout& layout = statement.deployment->layout();
   if (statement.unchanged.size() != layout.unchanged_rows() ||
       statement.curvature.size() != (plan.certificate() ? 0 : curvature_rows(layout))) {
     return Rejection{Reason::kStatement, "the commitments do not have the rows of the deployment's layout"};
   }
-  // Rows that take no part in the proof are points all the same.
   for (const std::vector<EncodedPoint>* rows : {&statement.unchanged, &statement.curvature}) {
     if (auto points = decode_rows(*rows, pool); !points) return points.error();
   }
+  return Done{};
+}
+
+}  // namespace
+
+Result<PointSum, Rejection> check_registration(const RegistrationStatement& statement, const RegistrationPlan& plan,
+                                               const Proof& proof, ThreadPool& pool) {
+  ZKAPEX_CHECK(check_statement_rows(statement, plan, pool));
   const ProofShape shape = plan.shape();
   ZKAPEX_TRY(const std::vector<Point> rows, decode_rows(proof.rows, pool));
   Transcript main = registration_transcript(statement, plan, proof.rows, proof.pads);
@@ -78,6 +88,7 @@ Result<PointSum, Rejection> check_registration(const RegistrationStatement& stat
 
 Result<RegisteredRows, Rejection> registered_rows(const RegistrationStatement& statement, const RegistrationPlan& plan,
                                                   const Proof& proof, ThreadPool& pool) {
+  ZKAPEX_CHECK(check_statement_rows(statement, plan, pool));
   RegisteredRows out;
   out.curvature = statement.curvature;
   for (const RangeUnit& unit : plan.units()) {

@@ -94,8 +94,7 @@ SecretBytes encode_secret_header(const ClientSecret& secret) {
   open.text(secret.client);
   open.text(secret.model_file);
   open.text(secret.store_file);
-  open.u32(static_cast<uint32_t>(secret.windows.size()));
-  for (const std::string& window : secret.windows) open.text(window);
+  put_windows(open, secret.windows);
   open.u64(secret.rows.size());
   for (const EncodedPoint& row : secret.rows) open.raw(row);
   SecretBytes out;
@@ -113,10 +112,7 @@ Result<ClientSecret> decode_secret_header(ByteView bytes) {
   ZKAPEX_TRY(out.client, in.text(kMaxClientName));
   ZKAPEX_TRY(out.model_file, in.text(kMaxPath));
   ZKAPEX_TRY(out.store_file, in.text(kMaxPath));
-  ZKAPEX_TRY(const uint32_t windows, in.u32());
-  for (uint32_t k = 0; k < windows; ++k) {
-    ZKAPEX_TRY(out.windows.emplace_back(), in.text(Mask::kMaxWindow));
-  }
+  ZKAPEX_TRY(out.windows, get_windows(in));
   ZKAPEX_TRY(const uint64_t rows, in.u64());
   if (rows > in.left() / 32) return error("truncated: {} rows do not fit", rows);
   out.rows.resize(rows);

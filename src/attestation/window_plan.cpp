@@ -27,10 +27,6 @@ Result<WindowPlan> WindowPlan::make(const Deployment& deployment, const Mask& ma
   }
   plan.side_variables_ = log2_ceil(stride);
   plan.position_variables_ = log2_ceil(plan.geometry_.row);
-  if (plan.block_planes() + 1 > 64) {
-    return error("{} bit planes are more than 64: use larger blocks than {}", plan.block_planes() + 1,
-                 plan.geometry_.block);
-  }
   if (segmentation.size() > kMaxForks) return error("{} segments are more than {}", segmentation.size(), kMaxForks);
   ZKAPEX_TRY(std::vector<Segment> segments, make_segments(layout, segmentation));
   size_t next = 0;  // in the mask

@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -219,6 +220,27 @@ Status FileReader::read_at(uint64_t offset, std::span<uint8_t> out) const {
     out = out.subspan(static_cast<size_t>(got));
   }
   return Done{};
+}
+
+Result<FolderLock> FolderLock::take(const Path& folder) {
+  Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.ok()) return failure("open", folder, errno);
+  if (retry_if_interrupted([&] { return ::flock(directory.get(), LOCK_EX | LOCK_NB); }) != 0) {
+    if (errno == EWOULDBLOCK) return error("{} is in use by another command", folder.string());
+    return failure("lock", folder, errno);
+  }
+  return FolderLock(directory.release());
+}
+
+FolderLock::FolderLock(FolderLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+FolderLock& FolderLock::operator=(FolderLock&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+FolderLock::~FolderLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 Result<MappedFile> MappedFile::open(const Path& path) {

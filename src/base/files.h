@@ -72,6 +72,21 @@ class FileReader {
 
 [[nodiscard]] Status write_file(const Path& path, ByteView bytes, WriteOptions options = {});
 
+// Holds a folder for one process, or one part of it: a second lock on the same folder is an error. Nothing is written;
+// the lock goes with this object, or with the process.
+class FolderLock {
+ public:
+  [[nodiscard]] static Result<FolderLock> take(const Path& folder);
+
+  FolderLock(FolderLock&& other) noexcept;
+  FolderLock& operator=(FolderLock&& other) noexcept;
+  ~FolderLock();
+
+ private:
+  explicit FolderLock(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_;
+};
+
 // A file in memory, read-only. Nobody may shorten the file while it is mapped: reading past its new end would be
 // a bus error. Files written by FileWriter are replaced as a whole, which leaves a mapping of the old one intact.
 class MappedFile {

@@ -198,6 +198,17 @@ TEST_F(FilesTest, ANameWithoutDirectoryIsWrittenHere) {
   EXPECT_EQ(content(at("here")), "x");
 }
 
+TEST_F(FilesTest, AFolderIsHeldByOneLockAtATime) {
+  auto first = FolderLock::take(directory_);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  const auto second = FolderLock::take(directory_);
+  ASSERT_FALSE(second.ok());
+  EXPECT_NE(second.error().message.find("in use by another command"), std::string::npos);
+  { const FolderLock released = std::move(*first); }
+  EXPECT_TRUE(FolderLock::take(directory_).ok());
+  EXPECT_FALSE(FolderLock::take(at("nothing")).ok());
+}
+
 TEST_F(FilesTest, MappingsMoveAndOutliveTheirFile) {
   ASSERT_TRUE(write_file(at("a"), view("first")).ok());
   ASSERT_TRUE(write_file(at("b"), view("second")).ok());

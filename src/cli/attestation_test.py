@@ -284,9 +284,9 @@ class Attestation(unittest.TestCase):
                                      "window w1: 2 accepted, 0 rejected, certified error 2e-5\n")
         for name in ("alice", "bob"):
             self.assertTrue((self.scratch / "next" / name / "commitment.zka").is_file())
-        # Alice's commitment makes her proof a replay; mallory's files are mixed, ruined and absent.
+        # Alice's commitment makes her proof a replay; mallory's files are copied from bob, mixed, ruined and absent.
         shutil.copy(self.scratch / "next/alice/commitment.zka", clients / "alice")
-        for name in ("mallory-mixed", "mallory-ruined", "mallory-absent", "mallory-false"):
+        for name in ("mallory-copied", "mallory-mixed", "mallory-ruined", "mallory-absent", "mallory-false"):
             shutil.copytree(clients / "bob", clients / name)
         shutil.copy(self.root / "alice-1.zka", clients / "mallory-mixed/proof.zka")
         flip(self.root / "bob-1.zka", clients / "mallory-ruined/proof.zka", 500)
@@ -295,10 +295,10 @@ class Attestation(unittest.TestCase):
         run = zkapex(*verify, "--json", "-o", self.scratch / "next2")
         self.assertEqual(run.returncode, 1, run)
         report = json.loads(run.stdout)
-        self.assertEqual((report["accepted"], report["rejected"]), (1, 5))
+        self.assertEqual((report["accepted"], report["rejected"]), (1, 6))
         reasons = {c["folder"]: c.get("reason") for c in report["clients"]}
         self.assertEqual(reasons, {"alice": "window", "bob": None, "mallory-absent": "file", "mallory-false": "equation",
-                                   "mallory-mixed": "client", "mallory-ruined": "file"})
+                                   "mallory-copied": "client", "mallory-mixed": "client", "mallory-ruined": "file"})
         self.assertEqual([p.name for p in (self.scratch / "next2").iterdir()], ["bob"])
         # Settled one by one where memory is short, with the same verdicts.
         run = zkapex(*verify, "--json", "--memory", "1K")

@@ -55,6 +55,8 @@ Result<Deployment> Deployment::make(Layout layout, const Parameters& parameters)
   ZKAPEX_CHECK(check_supported(parameters));
   Deployment out(std::move(layout), parameters);
   const Parameters& p = out.parameters_;
+  if (out.layout_.geometry().row < kMinRow)
+    return error("rows of {} entries are shorter than {}", out.layout_.geometry().row, kMinRow);
   out.residual_bound_ = residual_bound_of(p);
   if (out.residual_bound_ == Wide())
     return error("the error {} is below one unit of {} fraction bits: raise it, or the curvature floor", p.error.text(),
@@ -67,6 +69,12 @@ Result<Deployment> Deployment::make(Layout layout, const Parameters& parameters)
     return error(
         "the slacks of residual and cap need {} bits, more than {}: lower the error, the weight bits or the cap",
         out.slack_bits_, most_bits);
+  // The bit planes of a window: weights, slacks of the residuals, slack of the cap.
+  const uint64_t stride = out.layout_.geometry().stride();
+  const uint64_t planes = p.weights.width + (out.slack_bits_ + stride - 1) / stride + 1;
+  if (planes > kMaxPlanes)
+    return error("a window would have {} bit planes, more than {}: use larger blocks than {}", planes, kMaxPlanes,
+                 out.layout_.geometry().block);
   ZKAPEX_CHECK(check_no_wrap(out.layout_.geometry(), p, out.layout_.padded_size(), out.slack_bits_));
   return out;
 }

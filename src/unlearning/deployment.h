@@ -29,7 +29,8 @@ class Deployment {
  public:
   static constexpr FileKind kKind{"ZKAPEXDP", 1, "a deployment"};
   static constexpr size_t kMaxFileBytes = size_t{1} << 28;
-  static constexpr uint32_t kMaxCurvatureBits = 16, kMaxSlackBits = 240;
+  static constexpr uint32_t kMaxCurvatureBits = 16, kMaxSlackBits = 240, kMaxPlanes = 64;
+  static constexpr uint64_t kMinRow = 64;  // a machine word of bits
   static constexpr uint64_t kMaxFloor = uint64_t{1} << 40, kMaxCap = uint64_t{1} << 32;
 
   // Refuses, with the reason, what is outside the supported set and what would let an integer wrap around in the field.

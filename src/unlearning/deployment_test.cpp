@@ -70,7 +70,18 @@ TEST(Deployment, SlackMustHaveRoom) {
   p.error = *Decimal::parse("1e15");
   EXPECT_NE(reason(small(), p).find("bits, more than 240"), std::string::npos);
   // Rows shorter than the slack's bits have no place for it.
-  EXPECT_NE(reason(layout_of(10, {.block = 2, .row = 4}), {}).find("more than 4"), std::string::npos);
+  EXPECT_NE(reason(layout_of(10, {.block = 8, .row = 64}), {}).find("more than 64"), std::string::npos);
+}
+
+TEST(Deployment, SomeWindowMustBePossible) {
+  Parameters p;
+  p.weights = {.fraction_bits = 2, .width = 4};
+  p.error = *Decimal::parse("1");
+  EXPECT_NE(reason(layout_of(10, {.block = 2, .row = 32}), p).find("shorter than 64"), std::string::npos);
+  EXPECT_EQ(reason(layout_of(10, {.block = 2, .row = 64}), p), "");
+  // 40 bits of weights and 92 of slack, 4 to a plane: 40 + 23 + 1
+  EXPECT_EQ(reason(layout_of(1000, {.block = 4, .row = 128}), {}), "");
+  EXPECT_NE(reason(layout_of(1000, {.block = 2, .row = 128}), {}).find("bit planes"), std::string::npos);
 }
 
 TEST(Deployment, RefusesUnsupportedParameters) {

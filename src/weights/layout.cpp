@@ -151,6 +151,7 @@ Result<Layout> Layout::parse(ByteReader& in) {
   ZKAPEX_TRY(geometry.block, in.u64());
   ZKAPEX_TRY(geometry.row, in.u64());
   ZKAPEX_TRY(const uint32_t count, in.u32());
+  if (count > kMaxTensors) return error("{} tensors are over the limit of {}", count, kMaxTensors);
   std::vector<LayoutTensor> tensors;
   for (uint32_t k = 0; k < count; ++k) {  // grows with what is really there: each tensor takes bytes
     LayoutTensor t;

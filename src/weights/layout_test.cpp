@@ -129,6 +129,45 @@ TEST(Layout, SerializationIsCanonical) {
   }
 }
 
+// Bytes that are in the form of a layout and yet none.
+TEST(Layout, RefusesOtherContents) {
+  struct Tensor {
+    std::string name;
+    uint8_t covered;
+    std::vector<uint64_t> shape;
+  };
+  const auto reason = [](uint32_t count, const std::vector<Tensor>& tensors) {
+    ByteWriter out;
+    out.u64(kGeometry.block);
+    out.u64(kGeometry.row);
+    out.u32(count);
+    for (const Tensor& t : tensors) {
+      out.text(t.name);
+      out.u8(t.covered);
+      out.u8(static_cast<uint8_t>(t.shape.size()));
+      for (const uint64_t dim : t.shape) out.u64(dim);
+    }
+    ByteReader in(out.bytes());
+    const auto layout = Layout::parse(in);
+    return layout.ok() ? "" : layout.error().message;
+  };
+  const auto says = [](const std::string& message, std::string_view what) {
+    return message.find(what) != std::string::npos;
+  };
+  EXPECT_EQ(reason(1, {{"a", 1, {5}}}), "");
+  EXPECT_TRUE(says(reason(1, {{"a", 2, {5}}}), "flag is 2"));
+  EXPECT_TRUE(says(reason(2, {{"a", 1, {5}}, {"a", 1, {5}}}), "does not come after"));
+  EXPECT_TRUE(says(reason(2, {{"b", 1, {5}}, {"a", 1, {5}}}), "does not come after"));
+  EXPECT_TRUE(says(reason(1, {{"a", 1, std::vector<uint64_t>(17, 1)}}), "dimensions"));
+  EXPECT_TRUE(says(reason(1, {{"a", 1, {Layout::kMaxPadded + 1}}}), "weights, over"));
+  EXPECT_TRUE(says(reason(2, {{"a", 1, {5}}, {"b", 0, {Layout::kMaxPadded + 1}}}), "weights, over"));
+  EXPECT_TRUE(says(reason(2, {{"a", 1, {1ULL << 39}}, {"b", 1, {1ULL << 39}}}), "with padding"));
+  EXPECT_TRUE(says(reason(1, {{"a", 1, {0}}}), "covers no weight"));
+  EXPECT_TRUE(says(reason(0, {}), "covers no weight"));
+  // Said before any of them is read.
+  EXPECT_TRUE(says(reason(Layout::kMaxTensors + 1, {}), "over the limit"));
+}
+
 TEST(Layout, RefusesWhatIsOutsideTheSupportedSet) {
   EXPECT_FALSE(Layout::make(kTensors, {"nothing"}, kGeometry).ok());
   EXPECT_FALSE(Layout::make(kTensors, {"m.3.w"}, kGeometry).ok());  // covers an empty tensor only

@@ -1,0 +1,117 @@
+// A small deployment with one client, all of it in files, made as clients make them.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <random>
+
+#include "attestation/client.h"
+#include "attestation/inputs.h"
+#include "attestation/provider.h"
+#include "curvature/store.h"
+#include "unlearning/apply.h"
+
+namespace zkapex::testing {
+
+inline Deployment small_deployment() {
+  const std::vector<TensorInfo> tensors = {{.name = "covered", .dtype = Dtype::kF64, .shape = {5, 5}},
+                                           {.name = "other", .dtype = Dtype::kF64, .shape = {3}}};
+  const Parameters parameters{.curvature_bits = 3,
+                              .weights = {.fraction_bits = 10, .width = 14},
+                              .floor = 3,
+                              .error = {.digits = 5, .places = 1},
+                              .cap_numerator = 64,
+                              .cap_denominator = 1};
+  return *Deployment::make(*Layout::make(tensors, {"covered"}, {.block = 4, .row = 64}), parameters);
+}
+
+// The provider's files in a folder; client alice has registered and done one window.
+struct World {
+  World() {
+    std::filesystem::create_directories(folder);
+    settings.pool = &pool;
+    const Bytes bytes = deployment.serialize();
+    EXPECT_TRUE(write_file(folder / "deployment.zka", bytes).ok());
+    write_model();
+    write_store();
+    mask.deployment = deployment.digest();
+    mask.window = "w1";
+    mask.support = {0, 7, 8, 24};
+    EXPECT_TRUE(write_file(folder / "psi.zka", mask.serialize()).ok());
+    enroll("alice");
+    registration = *read_public_file<RegistrationFile>(folder / "alice/registration.zka");
+    registered = *assume_registration(deployment, registration, pool);
+    proof = *read_public_file<ProofFile>(folder / "alice/proof.zka");
+  }
+  ~World() { std::filesystem::remove_all(folder); }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // A client of that name registers in a folder of that name, and does the window.
+  void enroll(const std::string& client, bool certificate = true, Operator op = Operator::kGroupObs) {
+    begin(client, certificate);
+    const Status done = apply(client, op);
+    EXPECT_TRUE(done.ok()) << done.error().message;
+  }
+  void begin(const std::string& client, bool certificate = true) {
+    const auto begun = register_client({.deployment = folder / "deployment.zka",
+                                        .model = folder / "model.safetensors",
+                                        .store = folder / "store.zka",
+                                        .client = client,
+                                        .certificate = certificate,
+                                        .out = folder / client},
+                                       settings);
+    EXPECT_TRUE(begun.ok()) << begun.error().message;
+  }
+  Status apply(const std::string& client, Operator op = Operator::kGroupObs) {
+    ZKAPEX_TRY(const UnlearnReport report, unlearn({.client = folder / client,
+                                                    .mask = folder / "psi.zka",
+                                                    .op = op,
+                                                    .model_out = folder / client / "u.safetensors",
+                                                    .proof_out = folder / client / "proof.zka",
+                                                    .model = {},
+                                                    .store = {}},
+                                                   settings));
+    EXPECT_EQ(report.masked, mask.support.size());
+    return Done{};
+  }
+
+  void write_model() {
+    Bytes weights, others;
+    std::vector<double> values(25);
+    for (double& v : values) v = static_cast<double>(rng() % 2000) / 1000 - 1;
+    EXPECT_TRUE(append_elements(Dtype::kF64, values, weights).ok());
+    EXPECT_TRUE(append_elements(Dtype::kF64, std::vector<double>{1, 2, 3}, others).ok());
+    EXPECT_TRUE(write_checkpoint(folder / "model.safetensors",
+                                 {TensorSource::of({"covered", Dtype::kF64, {5, 5}}, weights),
+                                  TensorSource::of({"other", Dtype::kF64, {3}}, others)},
+                                 {})
+                    .ok());
+  }
+
+  void write_store() {
+    StoreWriter writer = *StoreWriter::open(folder / "store.zka", store_header_for(deployment));
+    for (uint64_t b = 0; b < deployment.layout().blocks(); ++b) {
+      std::vector<int16_t> factor(triangle_size(4));
+      const uint64_t real = triangle_size(deployment.layout().block(b).count);
+      for (uint64_t k = 0; k < real; ++k) factor[k] = static_cast<int16_t>(static_cast<int>(rng() % 8) - 4);
+      EXPECT_TRUE(writer.append(factor).ok());
+    }
+    EXPECT_TRUE(writer.finish().ok());
+  }
+
+  std::mt19937_64 rng{1};
+  ThreadPool pool{2};
+  Path folder = Path(::testing::TempDir()) / fmt::format("zkapex-world-{}", ::getpid());
+  WorkSettings settings;
+  Deployment deployment = small_deployment();
+  Mask mask;
+  RegistrationFile registration;
+  std::optional<Registered> registered;
+  ProofFile proof;
+  Generators generators = Generators::derive(2048, pool);
+};
+
+}  // namespace zkapex::testing
