@@ -101,8 +101,7 @@ Result<Verdict> run_train_tokenizer(const TrainTokenizerFlags& flags) {
 
 void add_split(CLI::App& parent, Action& action) {
   const auto flags = std::make_shared<SplitFlags>();
-  CLI::App* command =
-      parent.add_subcommand("split", "Choose which samples are trained on, forgotten, personal, tested");
+  CLI::App* command = parent.add_subcommand(kSplit.name, kSplit.about);
   command->add_option("--data", flags->data, "Data of the provider")->required()->type_name("SOURCE");
   command
       ->add_option("--personal-data", flags->personal_data,
@@ -141,7 +140,7 @@ void add_split(CLI::App& parent, Action& action) {
 
 void add_tokenize(CLI::App& parent, Action& action) {
   const auto flags = std::make_shared<TokenizeFlags>();
-  CLI::App* command = parent.add_subcommand("tokenize", "Print the token ids of the text on standard input, as JSON");
+  CLI::App* command = parent.add_subcommand(kTokenize.name, kTokenize.about);
   command->add_option("--tokenizer", flags->tokenizer, "Directory with tokenizer.json, or vocab.json and merges.txt")
       ->required()
       ->type_name("DIR");
@@ -152,7 +151,7 @@ void add_tokenize(CLI::App& parent, Action& action) {
 
 void add_train_tokenizer(CLI::App& parent, Action& action) {
   const auto flags = std::make_shared<TrainTokenizerFlags>();
-  CLI::App* command = parent.add_subcommand("train-tokenizer", "Learn a byte-level BPE vocabulary from text files");
+  CLI::App* command = parent.add_subcommand(kTrainTokenizer.name, kTrainTokenizer.about);
   command->add_option("--data", flags->data, "Directory of text files")->required()->type_name("DIR");
   command->add_option("--size", flags->options.size, "Tokens of the vocabulary")->capture_default_str();
   command->add_option("--min-frequency", flags->options.min_frequency, "Least count of a pair to be merged")
