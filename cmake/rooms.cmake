@@ -1,5 +1,6 @@
 # Each folder of src/ is a room: one static library, one test program. A room links only rooms above it in this list
-# (src/rooms_test.py checks the includes). New .cpp and _test.cpp files are picked up by themselves.
+# (src/rooms_test.py checks the includes). New .cpp and _test.cpp files are picked up by themselves. ONLY and EXCEPT are
+# patterns for a room that is more than one library.
 enable_testing()
 if(ZKAPEX_TESTS)
   find_package(GTest REQUIRED)
@@ -10,9 +11,17 @@ if(ZKAPEX_TESTS)
 endif()
 
 function(zkapex_room name)
-  cmake_parse_arguments(ROOM "" "" "ROOMS;LIBRARIES;TEST_LIBRARIES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "/cli/learning_[^/]*\\.cpp$")
+  cmake_parse_arguments(ROOM "" "FOLDER;ONLY;EXCEPT" "ROOMS;LIBRARIES;TEST_LIBRARIES" ${ARGN})
+  if(NOT ROOM_FOLDER)
+    set(ROOM_FOLDER ${name})
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${ROOM_FOLDER}/*.cpp)
+  if(ROOM_ONLY)
+    list(FILTER sources INCLUDE REGEX "${ROOM_ONLY}")
+  endif()
+  if(ROOM_EXCEPT)
+    list(FILTER sources EXCLUDE REGEX "${ROOM_EXCEPT}")
+  endif()
   set(tests ${sources})
   set(fuzzers ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|_testing|_fuzzer|/main)\\.cpp$")
@@ -55,18 +64,19 @@ zkapex_room(weights ROOMS argument LIBRARIES nlohmann_json::nlohmann_json)
 zkapex_room(curvature ROOMS weights)
 zkapex_room(unlearning ROOMS curvature)
 zkapex_room(attestation ROOMS unlearning)
-if(ZKAPEX_LEARNING)
+if(ZKAPEX_LEARNING OR ZKAPEX_LEARNING_FILES)
   include(cmake/learning.cmake)
 endif()
 
 # cli/ is a room like the others; the program is its main.cpp.
-zkapex_room(cli ROOMS attestation LIBRARIES CLI11::CLI11 nlohmann_json::nlohmann_json)
+zkapex_room(cli EXCEPT "/(learning|demo)_[^/]*\\.cpp$" ROOMS attestation LIBRARIES CLI11::CLI11 nlohmann_json::nlohmann_json)
 add_executable(zkapex src/cli/main.cpp)
 target_link_libraries(zkapex PRIVATE zkapex_cli)
 # The learning commands are a second program, beside the first, which hands over to it: only it loads libtorch.
 if(ZKAPEX_LEARNING)
   target_compile_definitions(zkapex PRIVATE ZKAPEX_LEARNING)
-  file(GLOB learning_commands CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/learning_*.cpp)
+  file(GLOB learning_commands CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/learning_*.cpp
+    ${CMAKE_SOURCE_DIR}/src/cli/demo_*.cpp)
   add_executable(zkapex-learning ${learning_commands})
   target_link_libraries(zkapex-learning PRIVATE zkapex_cli zkapex_learning)
   target_precompile_headers(zkapex-learning REUSE_FROM zkapex_learning)

@@ -84,11 +84,18 @@ Result<Verdict> run_train_tokenizer(const TrainTokenizerFlags& flags) {
   ZKAPEX_CHECK(check_output(flags.output / "tokenizer.json", flags.common.force));
   BpeTrainer trainer;
   ZKAPEX_TRY(const std::vector<path> files, text_files(flags.data));
-  for (const path& file : files) {
-    ZKAPEX_TRY(const std::string text, read_text(file));
-    trainer.add(text);
+  {
+    Progress progress(flags.common.progress_style(), "read", "files", files.size());
+    for (const path& file : files) {
+      ZKAPEX_TRY(const std::string text, read_text(file));
+      trainer.add(text);
+      progress.advance();
+    }
   }
-  ZKAPEX_TRY(const Tokenizer tokenizer, trainer.train(flags.options));
+  Progress progress(flags.common.progress_style(), "merge", "tokens", flags.options.size);
+  BpeTraining options = flags.options;
+  options.advance = [&] { progress.advance(); };
+  ZKAPEX_TRY(const Tokenizer tokenizer, trainer.train(options));
   std::error_code code;
   std::filesystem::create_directories(flags.output, code);
   if (code) return error("{} cannot be made: {}", flags.output.string(), code.message());
@@ -160,6 +167,7 @@ void add_train_tokenizer(CLI::App& parent, Action& action) {
       ->required()
       ->type_name("DIR");
   flags->common.offer_force(*command);
+  flags->common.offer_quiet(*command);
   command->footer("Examples:\n  zkapex train-tokenizer --data rust --size 8192 -o small-opt");
   command->callback([flags, &action] { action = [flags] { return run_train_tokenizer(*flags); }; });
 }

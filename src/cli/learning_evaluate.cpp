@@ -73,6 +73,10 @@ class Evaluator {
       others_ = has("forget-test") ? "forget-test" : "test";
       ZKAPEX_CHECK(open_set("forget"));
       ZKAPEX_CHECK(open_set(others_));
+      const auto enough = [&](const std::string& set) {
+        return used_samples(samples_.at(set), flags_.limit) >= MembershipOptions{}.folds;
+      };
+      if (!enough("forget") || !enough(others_)) others_.clear();
     }
     if (!flags_.exact.empty()) {
       for (const char* set : {"forget", "personal-test"}) {
@@ -183,7 +187,7 @@ class Evaluator {
   const EvaluateFlags& flags_;
   Session& session_;
   std::vector<std::string> sets_, compared_;  // to be evaluated; compared with the exact model
-  std::string others_;                        // who are not members; empty: nobody is there
+  std::string others_;                        // who are not members; empty: too few to tell
   std::map<std::string, Samples> samples_;
   std::unique_ptr<Model> exact_, before_, masked_;
   std::vector<std::string> covered_;

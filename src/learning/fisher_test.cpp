@@ -2,6 +2,7 @@
 
 #include "learning/model_files.h"
 #include "learning/saliency.h"
+#include "learning/tensor_testing.h"
 #include "learning/testing.h"
 
 namespace zkapex {
