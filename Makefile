@@ -40,7 +40,7 @@ bench: build ## time every kernel against its baseline, thoroughly (under a minu
 	@build/zkapex bench kernels
 
 lint: ## clang-tidy on all sources
-	@scripts/install-deps build lint
+	@scripts/install-deps build learning lint
 	@scripts/lint
 
 format: ## rewrite the sources in the project's format

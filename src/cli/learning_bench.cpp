@@ -168,7 +168,7 @@ Result<Verdict> run_bench(const BenchFlags& flags) {
 
 void add_bench_learning(CLI::App& bench, Action& action) {
   const auto flags = std::make_shared<BenchFlags>();
-  CLI::App* command = bench.add_subcommand("learning", "Time training and Fisher blocks against plain libtorch");
+  CLI::App* command = bench.add_subcommand(kBenchLearning.name, kBenchLearning.about);
   flags->common.offer_json(*command);
   flags->common.offer_threads(*command);
   command->add_flag("--quick", flags->quick, "Fewer repetitions: less exact");

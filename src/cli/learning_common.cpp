@@ -1,29 +1,19 @@
 #include "cli/learning_common.h"
 
-#include "base/files.h"
+#include <algorithm>
+
 #include "learning/documents.h"
+#include "learning/lora.h"
 #include "learning/model_files.h"
 #include "learning/runtime.h"
 
 namespace zkapex::cli {
 
-void add_learning(CLI::App& parent, Action& action) {
-  add_split(parent, action);
-  add_tokenize(parent, action);
-  add_train_tokenizer(parent, action);
-  add_train(parent, action);
-  add_personalize(parent, action);
-  add_saliency(parent, action);
-  add_fisher(parent, action);
-  add_baseline(parent, action);
-  add_evaluate(parent, action);
-  add_probe(parent, action);
-  add_bench_learning(*parent.get_subcommand("bench"), action);
-}
-
 void LearningFlags::offer_model(CLI::App& command) {
   command.add_option("--model", model, "Directory of the model: config.json and safetensors")
       ->required()
+      ->type_name("DIR");
+  command.add_option("--adapter", adapter, "LoRA adapter in PEFT's files, to be merged into the model")
       ->type_name("DIR");
 }
 
@@ -42,9 +32,23 @@ void LearningFlags::offer_runtime(CLI::App& command) {
   common.offer_quiet(command);
 }
 
-Result<Samples> Session::samples(std::string_view set) const {
+Result<Samples> Session::samples(std::string_view set) {
   ZKAPEX_TRY(const SampleSet chosen, splits.get(set));
-  return Samples::open(chosen, format, model->config());
+  std::shared_ptr<const Dataset>& data = open_[chosen.source.text()];
+  if (!data) {
+    ZKAPEX_TRY(data, open_dataset(chosen.source, format));
+  }
+  return Samples::over(data, chosen, model->config());
+}
+
+Result<std::unique_ptr<Model>> load_flagged_model(const LearningFlags& flags, const Placement& placement,
+                                                  std::optional<int64_t> classes) {
+  ZKAPEX_TRY(auto model, load_model(flags.model, {placement, classes, flags.seed}));
+  if (!flags.adapter.empty()) {
+    ZKAPEX_CHECK(load_lora(*model, flags.adapter));
+    merge_lora(*model);
+  }
+  return model;
 }
 
 Result<Session> open_session(const LearningFlags& flags) {
@@ -52,7 +56,7 @@ Result<Session> open_session(const LearningFlags& flags) {
   start_libtorch(flags.common.threads);
   ZKAPEX_TRY(out.placement, placement_on(flags.device));
   ZKAPEX_TRY(out.splits, Splits::load(flags.splits));
-  ZKAPEX_TRY(out.model, load_model(flags.model, {.placement = out.placement, .seed = flags.seed}));
+  ZKAPEX_TRY(out.model, load_flagged_model(flags, out.placement));
   ZKAPEX_TRY(out.format, InputFormat::of_model(flags.model, out.model->config(), flags.window));
   return out;
 }
@@ -61,18 +65,18 @@ Result<std::unique_ptr<Model>> load_other_model(const Session& session, const pa
   return load_model(directory, {.placement = session.placement});
 }
 
-Result<Deployment> read_deployment(const path& file) {
-  ZKAPEX_TRY(const Bytes bytes, read_file(file, Deployment::kMaxFileBytes));
-  auto deployment = Deployment::parse(bytes);
-  if (!deployment.ok()) return deployment.error().within(file.string());
-  return deployment;
+BatchSource counted(BatchSource batches, Progress& progress) {
+  return [batches = std::move(batches), &progress](const BatchVisitor& visit) {
+    return batches([&](const Batch& batch) -> Status {
+      ZKAPEX_CHECK(visit(batch));
+      progress.advance(static_cast<uint64_t>(batch.size()));
+      return Done{};
+    });
+  };
 }
 
-Result<Mask> read_mask(const path& file) {
-  ZKAPEX_TRY(const Bytes bytes, read_file(file, Mask::kMaxFileBytes));
-  auto mask = Mask::parse(bytes);
-  if (!mask.ok()) return mask.error().within(file.string());
-  return mask;
+int64_t used_samples(const Samples& samples, int64_t limit) {
+  return limit > 0 ? std::min(limit, samples.size()) : samples.size();
 }
 
 nlohmann::json given_options(const CLI::App& command) {
@@ -85,18 +89,52 @@ nlohmann::json given_options(const CLI::App& command) {
   return out;
 }
 
-RunRecord::RunRecord(const CLI::App& command, const Session& session) {
-  document_["command"] = command.get_name();
-  document_["options"] = given_options(command);
-  document_["versions"] = runtime_versions(session.placement);
-}
-
-Status RunRecord::add_inputs(const LearningFlags& flags) {
+Result<RunRecord> RunRecord::begin(const CLI::App& command, const LearningFlags& flags, const Session& session) {
+  RunRecord out;
+  out.document_["command"] = command.get_name();
+  out.document_["options"] = given_options(command);
+  out.document_["seed"] = flags.seed;
+  out.document_["versions"] = runtime_versions(session.placement);
   nlohmann::json digests = nlohmann::json::object();
   ZKAPEX_TRY(digests["model"], model_digests(flags.model));
+  if (!flags.adapter.empty()) {
+    ZKAPEX_TRY(digests["adapter"], model_digests(flags.adapter));
+  }
   ZKAPEX_TRY(digests["splits"], file_digest(flags.splits));
-  document_["inputs"] = digests;
+  out.document_["inputs"] = digests;
+  return out;
+}
+
+Status RunRecord::add_input(const std::string& name, const path& file) {
+  ZKAPEX_TRY(document_["inputs"][name], file_digest(file));
   return Done{};
+}
+
+Status RunRecord::add_output(const path& file) {
+  if (std::filesystem::is_directory(file)) {
+    ZKAPEX_TRY(document_["outputs"], model_digests(file));
+  } else {
+    ZKAPEX_TRY(document_["outputs"][file.filename().string()], file_digest(file));
+  }
+  return Done{};
+}
+
+Status RunRecord::claim(const path& unfinished, const path& note, bool force) const {
+  nlohmann::ordered_json run = document_;
+  for (const char* name : {"--force", "--quiet"}) run["options"].erase(name);
+  const std::string text = run.dump(2) + "\n";
+  std::error_code code;
+  if (std::filesystem::exists(unfinished, code)) {
+    const auto begun = read_text(note);
+    if (!begun.ok() || *begun != text) {
+      if (!force)
+        return error("{} is the unfinished output of another run; remove it, or --force to start again",
+                     unfinished.string());
+      std::filesystem::remove(unfinished, code);
+      if (code) return error("{} cannot be removed: {}", unfinished.string(), code.message());
+    }
+  }
+  return write_text(note, text);
 }
 
 Status RunRecord::write(const path& file) const { return write_text(file, document_.dump(2) + "\n"); }

@@ -3,17 +3,19 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
+#include "attestation/inputs.h"
 #include "cli/command.h"
+#include "cli/learning_names.h"
 #include "cli/work.h"
 #include "learning/dataset.h"
 #include "learning/model.h"
 #include "learning/splits.h"
-#include "unlearning/deployment.h"
-#include "unlearning/mask.h"
 
 namespace zkapex::cli {
 
@@ -33,38 +35,55 @@ void add_bench_learning(CLI::App& bench, Action& action);
 
 struct LearningFlags {
   CommonFlags common;
-  path model, splits;
+  path model, adapter, splits;
   std::string device = "cpu";
   uint64_t seed = 0;
   int64_t window = 128;
 
-  void offer_model(CLI::App& command);
+  void offer_model(CLI::App& command);  // --model, --adapter
   void offer_splits(CLI::App& command);
   void offer_runtime(CLI::App& command);  // --device, --threads, --seed, --quiet, --force
 };
 
 // An open session: libtorch started, the model loaded, the split file read. Nothing else is read before all that works.
-struct Session {
+class Session {
+ public:
   Placement placement;
   std::unique_ptr<Model> model;
   InputFormat format;
   Splits splits;
 
-  [[nodiscard]] Result<Samples> samples(std::string_view set) const;
+  // Sets of one source share it.
+  [[nodiscard]] Result<Samples> samples(std::string_view set);
+
+ private:
+  std::map<std::string, std::shared_ptr<const Dataset>> open_;  // by the source's text
 };
 [[nodiscard]] Result<Session> open_session(const LearningFlags& flags);
+// The model of the flags, with the adapter merged into its weights. `classes` as for load_model.
+[[nodiscard]] Result<std::unique_ptr<Model>> load_flagged_model(const LearningFlags& flags, const Placement& placement,
+                                                                std::optional<int64_t> classes = {});
 [[nodiscard]] Result<std::unique_ptr<Model>> load_other_model(const Session& session, const path& directory);
 
-[[nodiscard]] Result<Deployment> read_deployment(const path& file);
-[[nodiscard]] Result<Mask> read_mask(const path& file);
+// Tells `progress` of the samples of every batch that goes by. It must outlive the source.
+[[nodiscard]] BatchSource counted(BatchSource batches, Progress& progress);
+// How many samples Samples::batches gives.
+[[nodiscard]] int64_t used_samples(const Samples& samples, int64_t limit);
 
-// What a command did, as JSON beside its output: arguments, versions, digests of what it read, and what came out.
+// What a command did, as JSON beside its output: arguments, seed, versions, digests of what it read and wrote, figures.
 class RunRecord {
  public:
-  RunRecord(const CLI::App& command, const Session& session);
-  [[nodiscard]] Status add_inputs(const LearningFlags& flags);
+  // With digests of the model, the adapter and the split file.
+  [[nodiscard]] static Result<RunRecord> begin(const CLI::App& command, const LearningFlags& flags,
+                                               const Session& session);
   void add(const std::string& key, nlohmann::json value) { document_[key] = std::move(value); }
+  [[nodiscard]] Status add_input(const std::string& name, const path& file);
+  [[nodiscard]] Status add_output(const path& file);
   [[nodiscard]] Status write(const path& file) const;
+
+  // A stopped run is gone on with only by the command, options and inputs that began it: `note`, beside the unfinished
+  // output, tells which these were. What another run has left is an error, or is removed with `force`.
+  [[nodiscard]] Status claim(const path& unfinished, const path& note, bool force) const;
 
  private:
   nlohmann::ordered_json document_;

@@ -84,11 +84,18 @@ Result<Verdict> run_train_tokenizer(const TrainTokenizerFlags& flags) {
   ZKAPEX_CHECK(check_output(flags.output / "tokenizer.json", flags.common.force));
   BpeTrainer trainer;
   ZKAPEX_TRY(const std::vector<path> files, text_files(flags.data));
-  for (const path& file : files) {
-    ZKAPEX_TRY(const std::string text, read_text(file));
-    trainer.add(text);
+  {
+    Progress progress(flags.common.progress_style(), "read", "files", files.size());
+    for (const path& file : files) {
+      ZKAPEX_TRY(const std::string text, read_text(file));
+      trainer.add(text);
+      progress.advance();
+    }
   }
-  ZKAPEX_TRY(const Tokenizer tokenizer, trainer.train(flags.options));
+  Progress progress(flags.common.progress_style(), "merge", "tokens", flags.options.size);
+  BpeTraining options = flags.options;
+  options.advance = [&] { progress.advance(); };
+  ZKAPEX_TRY(const Tokenizer tokenizer, trainer.train(options));
   std::error_code code;
   std::filesystem::create_directories(flags.output, code);
   if (code) return error("{} cannot be made: {}", flags.output.string(), code.message());
@@ -101,8 +108,7 @@ Result<Verdict> run_train_tokenizer(const TrainTokenizerFlags& flags) {
 
 void add_split(CLI::App& parent, Action& action) {
   const auto flags = std::make_shared<SplitFlags>();
-  CLI::App* command =
-      parent.add_subcommand("split", "Choose which samples are trained on, forgotten, personal, tested");
+  CLI::App* command = parent.add_subcommand(kSplit.name, kSplit.about);
   command->add_option("--data", flags->data, "Data of the provider")->required()->type_name("SOURCE");
   command
       ->add_option("--personal-data", flags->personal_data,
@@ -141,7 +147,7 @@ void add_split(CLI::App& parent, Action& action) {
 
 void add_tokenize(CLI::App& parent, Action& action) {
   const auto flags = std::make_shared<TokenizeFlags>();
-  CLI::App* command = parent.add_subcommand("tokenize", "Print the token ids of the text on standard input, as JSON");
+  CLI::App* command = parent.add_subcommand(kTokenize.name, kTokenize.about);
   command->add_option("--tokenizer", flags->tokenizer, "Directory with tokenizer.json, or vocab.json and merges.txt")
       ->required()
       ->type_name("DIR");
@@ -152,7 +158,7 @@ void add_tokenize(CLI::App& parent, Action& action) {
 
 void add_train_tokenizer(CLI::App& parent, Action& action) {
   const auto flags = std::make_shared<TrainTokenizerFlags>();
-  CLI::App* command = parent.add_subcommand("train-tokenizer", "Learn a byte-level BPE vocabulary from text files");
+  CLI::App* command = parent.add_subcommand(kTrainTokenizer.name, kTrainTokenizer.about);
   command->add_option("--data", flags->data, "Directory of text files")->required()->type_name("DIR");
   command->add_option("--size", flags->options.size, "Tokens of the vocabulary")->capture_default_str();
   command->add_option("--min-frequency", flags->options.min_frequency, "Least count of a pair to be merged")
@@ -161,6 +167,7 @@ void add_train_tokenizer(CLI::App& parent, Action& action) {
       ->required()
       ->type_name("DIR");
   flags->common.offer_force(*command);
+  flags->common.offer_quiet(*command);
   command->footer("Examples:\n  zkapex train-tokenizer --data rust --size 8192 -o small-opt");
   command->callback([flags, &action] { action = [flags] { return run_train_tokenizer(*flags); }; });
 }

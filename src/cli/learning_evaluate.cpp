@@ -1,15 +1,13 @@
-// zkapex evaluate, zkapex probe
+// zkapex evaluate
 #include <fmt/format.h>
 
+#include <set>
+
 #include "cli/learning_common.h"
-#include "learning/documents.h"
 #include "learning/evaluation.h"
 #include "learning/forgetting_terms.h"
 #include "learning/mask_tensors.h"
 #include "learning/membership.h"
-#include "learning/probe.h"
-#include "learning/runtime.h"
-#include "learning/tensor_files.h"
 
 namespace zkapex::cli {
 
@@ -19,104 +17,162 @@ using nlohmann::json;
 
 struct EvaluateFlags {
   LearningFlags learning;
-  std::vector<std::string> sets = {"forget", "retain", "personal-test", "test"};
+  std::vector<std::string> sets;
   int64_t batch = 64, limit = 0;
   double damping = 1e-2;
   path exact, before, masked, deployment, mask, output;
 };
 
+// Opens all that the figures need, then computes them.
 class Evaluator {
  public:
   Evaluator(const EvaluateFlags& flags, Session& session) : flags_(flags), session_(session) {}
 
-  Status run(json& out) {
+  Result<json> run() {
+    ZKAPEX_CHECK(open_sets());
+    ZKAPEX_CHECK(open_models());
+    progress_ = std::make_unique<Progress>(flags_.learning.common.progress_style(), "evaluate", "samples",
+                                           static_cast<uint64_t>(total_samples()));
+    json out = json::object();
     ZKAPEX_CHECK(accuracies(out));
-    ZKAPEX_CHECK(membership(out));
-    if (!flags_.exact.empty()) {
+    if (!others_.empty()) {
+      ZKAPEX_CHECK(membership(out));
+    }
+    if (exact_) {
       ZKAPEX_CHECK(alignments(out));
     }
-    if (!flags_.before.empty() && !flags_.masked.empty()) {
+    if (masked_) {
       ZKAPEX_CHECK(recovered(out));
     }
-    if (!flags_.mask.empty()) {
+    if (!masks_.empty()) {
       ZKAPEX_CHECK(terms(out));
     }
-    return Done{};
+    return out;
   }
 
  private:
-  Result<BatchSource> batches(const std::string& set) const {
-    ZKAPEX_TRY(const Samples samples, session_.samples(set));
-    return samples.batches(flags_.batch, flags_.limit, flags_.learning.seed);
-  }
   [[nodiscard]] bool has(const std::string& set) const { return session_.splits.get(set).ok(); }
 
+  Status open_set(const std::string& set) {
+    ZKAPEX_TRY(Samples samples, session_.samples(set));
+    samples_.emplace(set, std::move(samples));
+    return Done{};
+  }
+
+  Status open_sets() {
+    sets_ = flags_.sets;
+    if (sets_.empty()) {
+      for (const char* set : {"forget", "retain", "personal-test", "test"}) {
+        if (has(set)) sets_.emplace_back(set);
+      }
+    }
+    for (const std::string& set : sets_) ZKAPEX_CHECK(open_set(set));
+    // Members are the forget set. Others: held-out samples of the same classes, or of all where the request was not by
+    // class.
+    if (has("forget-test") || has("test")) {
+      others_ = has("forget-test") ? "forget-test" : "test";
+      ZKAPEX_CHECK(open_set("forget"));
+      ZKAPEX_CHECK(open_set(others_));
+      const auto enough = [&](const std::string& set) {
+        return used_samples(samples_.at(set), flags_.limit) >= MembershipOptions{}.folds;
+      };
+      if (!enough("forget") || !enough(others_)) others_.clear();
+    }
+    if (!flags_.exact.empty()) {
+      for (const char* set : {"forget", "personal-test"}) {
+        if (has(set)) compared_.emplace_back(set);
+      }
+      for (const std::string& set : compared_) ZKAPEX_CHECK(open_set(set));
+    }
+    if (!flags_.masked.empty()) return open_set("personal-test");
+    return Done{};
+  }
+
+  Status open_models() {
+    if (!flags_.masked.empty() && flags_.before.empty()) return error("--masked needs --before");
+    if (!flags_.mask.empty() && (flags_.before.empty() || flags_.deployment.empty()))
+      return error("--mask needs --before and --deployment");
+    const std::pair<const path&, std::unique_ptr<Model>&> models[] = {
+        {flags_.exact, exact_}, {flags_.before, before_}, {flags_.masked, masked_}};
+    for (const auto& [directory, model] : models) {
+      if (directory.empty()) continue;
+      ZKAPEX_TRY(model, load_other_model(session_, directory));
+    }
+    if (flags_.mask.empty()) return Done{};
+    ZKAPEX_TRY(const Deployment deployment, read_deployment(flags_.deployment));
+    ZKAPEX_TRY(const Mask mask, read_mask(flags_.mask, deployment));
+    ZKAPEX_TRY(covered_, covered_by(*session_.model, deployment.layout()));
+    ZKAPEX_TRY(masks_, mask_tensors(mask, deployment));
+    return open_set("forget");
+  }
+
+  [[nodiscard]] int64_t total_samples() const {
+    std::set<std::string> evaluated(sets_.begin(), sets_.end());
+    if (!others_.empty()) evaluated.insert({"forget", others_});
+    if (masked_) evaluated.insert("personal-test");
+    int64_t total = 0;
+    const auto add = [&](const std::string& set, int64_t times) {
+      total += times * used_samples(samples_.at(set), flags_.limit);
+    };
+    for (const std::string& set : evaluated) add(set, 1);
+    for (const std::string& set : compared_) add(set, 1);
+    if (masked_) add("personal-test", 2);
+    if (!masks_.empty()) add("forget", 3);
+    return total;
+  }
+
+  [[nodiscard]] BatchSource batches(const std::string& set) const {
+    return counted(samples_.at(set).batches(flags_.batch, flags_.limit, flags_.learning.seed), *progress_);
+  }
+
+  // Of the model itself, once for each set.
+  Result<const Evaluation*> evaluation(const std::string& set) {
+    if (const auto found = evaluations_.find(set); found != evaluations_.end()) return &found->second;
+    ZKAPEX_TRY(Evaluation made, evaluate(*session_.model, batches(set)));
+    return &evaluations_.emplace(set, std::move(made)).first->second;
+  }
+
   Status accuracies(json& out) {
-    for (const std::string& set : flags_.sets) {
-      ZKAPEX_TRY(const BatchSource source, batches(set));
-      ZKAPEX_TRY(Evaluation found, evaluate(*session_.model, source));
-      out["sets"][set] = {{"samples", found.samples}, {"accuracy", found.accuracy}, {"loss", found.mean_loss}};
-      if (session_.model->config().opt()) out["sets"][set]["perplexity"] = found.perplexity;
-      losses_[set] = std::move(found.losses);
+    for (const std::string& set : sets_) {
+      ZKAPEX_TRY(const Evaluation* found, evaluation(set));
+      out["sets"][set] = {{"samples", found->samples}, {"accuracy", found->accuracy}, {"loss", found->mean_loss}};
+      if (session_.model->config().opt()) out["sets"][set]["perplexity"] = found->perplexity;
     }
     return Done{};
   }
 
-  // Members: the forget set. Others: held-out samples of the same classes, or of all where the request was not by
-  // class.
   Status membership(json& out) {
-    const std::string others = has("forget-test") ? "forget-test" : "test";
-    if (!has(others)) return Done{};
-    for (const std::string& set : {std::string("forget"), others}) {
-      if (losses_.contains(set)) continue;
-      ZKAPEX_TRY(const BatchSource source, batches(set));
-      ZKAPEX_TRY(Evaluation found, evaluate(*session_.model, source));
-      losses_[set] = std::move(found.losses);
-    }
+    ZKAPEX_TRY(const Evaluation* members, evaluation("forget"));
+    ZKAPEX_TRY(const Evaluation* others, evaluation(others_));
     ZKAPEX_TRY(const MembershipResult m,
-               membership_inference(losses_["forget"], losses_[others], {.seed = flags_.learning.seed}));
-    out["membership"] = {{"others", others},      {"per_side", m.per_side}, {"auc", m.auc},
+               membership_inference(members->losses, others->losses, {.seed = flags_.learning.seed}));
+    out["membership"] = {{"others", others_},     {"per_side", m.per_side}, {"auc", m.auc},
                          {"auc_low", m.auc_low},  {"auc_high", m.auc_high}, {"advantage", m.advantage},
                          {"accuracy", m.accuracy}};
     return Done{};
   }
 
   Status alignments(json& out) {
-    ZKAPEX_TRY(const auto exact, load_other_model(session_, flags_.exact));
-    for (const std::string set : {"forget", "personal-test"}) {
-      if (!has(set)) continue;
-      ZKAPEX_TRY(const BatchSource source, batches(set));
-      ZKAPEX_TRY(out["alignment"][set], alignment(*session_.model, *exact, source));
+    for (const std::string& set : compared_) {
+      ZKAPEX_TRY(out["alignment"][set], alignment(*session_.model, *exact_, batches(set)));
     }
     return Done{};
   }
 
   Status recovered(json& out) {
-    ZKAPEX_TRY(const BatchSource source, batches("personal-test"));
-    double accuracy[2];
-    for (const int k : {0, 1}) {
-      ZKAPEX_TRY(const auto model, load_other_model(session_, k == 0 ? flags_.before : flags_.masked));
-      ZKAPEX_TRY(const Evaluation found, evaluate(*model, source));
-      accuracy[k] = found.accuracy;
-    }
-    ZKAPEX_TRY(const Evaluation now, evaluate(*session_.model, source));
-    out["recovery"] = {{"before", accuracy[0]},
-                       {"masked", accuracy[1]},
-                       {"after", now.accuracy},
-                       {"recovery", recovery(accuracy[0], accuracy[1], now.accuracy)}};
+    ZKAPEX_TRY(const Evaluation before, evaluate(*before_, batches("personal-test")));
+    ZKAPEX_TRY(const Evaluation masked, evaluate(*masked_, batches("personal-test")));
+    ZKAPEX_TRY(const Evaluation* after, evaluation("personal-test"));
+    out["recovery"] = {{"before", before.accuracy},
+                       {"masked", masked.accuracy},
+                       {"after", after->accuracy},
+                       {"recovery", recovery(before.accuracy, masked.accuracy, after->accuracy)}};
     return Done{};
   }
 
   Status terms(json& out) {
-    if (flags_.before.empty() || flags_.deployment.empty()) return error("--mask needs --before and --deployment");
-    ZKAPEX_TRY(const Deployment deployment, read_deployment(flags_.deployment));
-    ZKAPEX_TRY(const Mask mask, read_mask(flags_.mask));
-    ZKAPEX_TRY(const auto covered, covered_by(*session_.model, deployment.layout()));
-    ZKAPEX_TRY(const auto masks, mask_tensors(mask, deployment));
-    ZKAPEX_TRY(const auto before, load_other_model(session_, flags_.before));
-    ZKAPEX_TRY(const BatchSource source, batches("forget"));
     ZKAPEX_TRY(const ForgettingTerms t,
-               forgetting_terms(*before, *session_.model, covered, masks, flags_.damping, source));
+               forgetting_terms(*before_, *session_.model, covered_, masks_, flags_.damping, batches("forget")));
     out["forgetting"] = {{"mask", t.mask},
                          {"linear", t.linear},
                          {"cross", t.cross},
@@ -130,7 +186,14 @@ class Evaluator {
 
   const EvaluateFlags& flags_;
   Session& session_;
-  std::map<std::string, std::vector<double>> losses_;
+  std::vector<std::string> sets_, compared_;  // to be evaluated; compared with the exact model
+  std::string others_;                        // who are not members; empty: too few to tell
+  std::map<std::string, Samples> samples_;
+  std::unique_ptr<Model> exact_, before_, masked_;
+  std::vector<std::string> covered_;
+  std::vector<Tensor> masks_;
+  std::unique_ptr<Progress> progress_;
+  std::map<std::string, Evaluation> evaluations_;
 };
 
 void print_text(const json& found) {
@@ -152,36 +215,17 @@ Result<Verdict> run_evaluate(const CLI::App& command, const EvaluateFlags& flags
     ZKAPEX_CHECK(check_output(flags.output, flags.learning.common.force));
   }
   ZKAPEX_TRY(Session session, open_session(flags.learning));
-  json found = json::object();
-  ZKAPEX_CHECK(Evaluator(flags, session).run(found));
+  ZKAPEX_TRY(const json found, Evaluator(flags, session).run());
   if (flags.learning.common.json) {
     fmt::print("{}\n", found.dump(2));
   } else {
     print_text(found);
   }
   if (!flags.output.empty()) {
-    RunRecord record(command, session);
-    ZKAPEX_CHECK(record.add_inputs(flags.learning));
+    ZKAPEX_TRY(RunRecord record, RunRecord::begin(command, flags.learning, session));
     record.add("metrics", found);
     ZKAPEX_CHECK(record.write(flags.output));
   }
-  return Verdict::kDone;
-}
-
-struct ProbeFlags {
-  path model, input, mask_from, output;
-  ProbeOptions options;
-  CommonFlags common;
-};
-
-Result<Verdict> run_probe(const ProbeFlags& flags) {
-  ZKAPEX_CHECK(check_output(flags.output, flags.common.force));
-  start_libtorch(flags.common.threads);
-  ProbeOptions options = flags.options;
-  if (!flags.mask_from.empty()) options.mask_from = flags.mask_from;
-  ZKAPEX_TRY(const std::vector<Parameter> tensors, probe(flags.model, flags.input, options));
-  ZKAPEX_CHECK(write_tensors(flags.output, tensors));
-  for (const Parameter& p : tensors) fmt::print("{} [{}]\n", p.name, fmt::join(p.value.sizes(), ", "));
   return Verdict::kDone;
 }
 
@@ -189,11 +233,11 @@ Result<Verdict> run_probe(const ProbeFlags& flags) {
 
 void add_evaluate(CLI::App& parent, Action& action) {
   const auto flags = std::make_shared<EvaluateFlags>();
-  CLI::App* command = parent.add_subcommand(
-      "evaluate", "Measure a model: accuracy, perplexity, membership, distance to exact unlearning");
+  CLI::App* command = parent.add_subcommand(kEvaluate.name, kEvaluate.about);
   flags->learning.offer_model(*command);
   flags->learning.offer_splits(*command);
-  command->add_option("--sets", flags->sets, "Sets of the split file")->delimiter(',')->capture_default_str();
+  command->add_option("--sets", flags->sets, "Sets of the split file; otherwise forget, retain, personal-test and test")
+      ->delimiter(',');
   command->add_option("--limit", flags->limit, "Samples of each set, chosen by --seed; 0 for all")
       ->capture_default_str();
   command->add_option("--batch", flags->batch, "Samples at a time")->check(CLI::PositiveNumber)->capture_default_str();
@@ -217,34 +261,6 @@ void add_evaluate(CLI::App& parent, Action& action) {
       "    --masked masked --json");
   command->callback(
       [flags, command, &action] { action = [flags, command] { return run_evaluate(*command, *flags); }; });
-}
-
-void add_probe(CLI::App& parent, Action& action) {
-  const auto flags = std::make_shared<ProbeFlags>();
-  CLI::App* command = parent.add_subcommand(
-      "probe", "Write logits, gradients and Fisher of given tensors, to compare with another framework");
-  command->add_option("--model", flags->model, "Directory of the model")->required()->type_name("DIR");
-  command->add_option("--input", flags->input, "safetensors: pixel_values and labels, or input_ids")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--block", flags->options.block, "Size of Fisher blocks")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command
-      ->add_option("--relative-damping", flags->options.relative_damping,
-                   "Damping, as a share of each block's mean diagonal")
-      ->capture_default_str();
-  command->add_option("--mask-from", flags->mask_from, "safetensors with obs_mask.*: adds obs_delta.*")
-      ->type_name("FILE");
-  command->add_option("--cover", flags->options.covered,
-                      "Patterns of the covered weights; the MLPs' matrices otherwise");
-  command->add_option("-o,--output", flags->output, "safetensors to write")->required()->type_name("FILE");
-  flags->common.offer_threads(*command);
-  flags->common.offer_force(*command);
-  command->footer(
-      "Examples:\n"
-      "  zkapex probe --model vit-base-patch16-224 --input input.safetensors -o out.safetensors");
-  command->callback([flags, &action] { action = [flags] { return run_probe(*flags); }; });
 }
 
 }  // namespace zkapex::cli

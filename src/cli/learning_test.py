@@ -1,12 +1,19 @@
-"""The learning commands from outside: raw images to figures, text to a vocabulary, and refusals before time is spent."""
+"""The learning commands from outside: raw data to a verified proof and to figures, refusals before time is spent,
+runs that are repeated and resumed."""
 
+import hashlib
 import json
+import os
 import random
+import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import zlib
 from pathlib import Path
 
 PROGRAM = sys.argv.pop()
@@ -21,13 +28,25 @@ def zkapex(*arguments, text=None):
     return subprocess.run([PROGRAM, *map(str, arguments)], input=text, capture_output=True, text=True, timeout=300)
 
 
+def bright_row(label, draw):
+    """The pixels of an 8 by 8 image with a bright row that tells the class."""
+    return bytes(255 if p // 8 == 2 * label + 1 else draw.randrange(100) for p in range(64))
+
+
 def write_idx(directory, part, count):
-    """8 by 8 images with a bright row that tells the class."""
     draw = random.Random(part)
     labels = [draw.randrange(3) for _ in range(count)]
-    pixels = b"".join(bytes(255 if p // 8 == 2 * label + 1 else draw.randrange(100) for p in range(64)) for label in labels)
+    pixels = b"".join(bright_row(label, draw) for label in labels)
     (directory / f"{part}-images-idx3-ubyte").write_bytes(struct.pack(">IIII", 0x803, count, 8, 8) + pixels)
     (directory / f"{part}-labels-idx1-ubyte").write_bytes(struct.pack(">II", 0x801, count) + bytes(labels))
+
+
+def write_png(path, pixels):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + pixels[8 * row:8 * row + 8] for row in range(8))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 0, 0, 0, 0))
+                     + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 def read_safetensors(path):
@@ -45,12 +64,11 @@ def read_safetensors(path):
     return out
 
 
-class Learning(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.here = Path(self.folder.name)
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
+
+class Case(unittest.TestCase):
     def run_ok(self, *arguments, **options):
         run = zkapex(*arguments, **options)
         self.assertEqual(run.returncode, 0, run.stderr)
@@ -62,47 +80,284 @@ class Learning(unittest.TestCase):
         for part in parts:
             self.assertIn(part, run.stderr)
 
-    def make_split(self, forget="class:1"):
-        write_idx(self.here, "train", 300)
-        write_idx(self.here, "t10k", 120)
-        (self.here / "small").mkdir()
-        (self.here / "small" / "config.json").write_text(json.dumps(CONFIG))
-        self.splits = self.here / "splits.json"
-        self.run_ok("split", "--data", f"idx:{self.here}#train", "--test-data", f"idx:{self.here}#t10k", "--personal", 60,
-                    "--personal-test", 30, "--test", 100, "--forget", forget, "-o", self.splits)
 
-    def test_from_images_to_figures(self):
-        self.make_split()
-        common = ["--splits", self.splits, "-q", "--threads", 1]
-        self.run_ok("train", "--from-scratch", "--model", self.here / "small", *common, "--epochs", 3, "--batch", 8, "--rate", "5e-3",
-                    "-o", self.here / "original")
-        record = json.loads((self.here / "original" / "train.json").read_text())
-        self.assertEqual(len(record["training"]["epoch_losses"]), 3)
-        self.assertEqual(sorted(record["outputs"]), ["config.json", "model.safetensors"])
-        self.run_ok("personalize", "--model", self.here / "original", *common, "--method", "lora", "--rank", 2, "-o",
-                    self.here / "personal")
-        self.assertTrue((self.here / "personal" / "adapter" / "adapter_model.safetensors").is_file())
-        self.run_ok("saliency", "--model", self.here / "original", *common, "-o", self.here / "scores.safetensors")
-        scores = read_safetensors(self.here / "scores.safetensors")
-        self.assertEqual(len(scores), 4)
-        self.run_ok("baseline", "ga", "--model", self.here / "original", *common, "--rate", "0.01", "--epochs", 5,
-                    "--forget-batch", 8, "-o", self.here / "ga")
-        figures = {}
-        for name in ("original", "ga"):
-            figures[name] = json.loads(self.run_ok("evaluate", "--model", self.here / name, *common, "--json", "--exact",
-                                                   self.here / "original", "-o", self.here / f"{name}.json"))
-        self.assertGreater(figures["original"]["sets"]["test"]["accuracy"], 0.9)
-        self.assertGreater(figures["ga"]["sets"]["forget"]["loss"], 2 * figures["original"]["sets"]["forget"]["loss"])
-        self.assertEqual(figures["original"]["alignment"]["forget"], 0)
-        self.assertEqual(figures["original"]["membership"]["others"], "forget-test")
+class Pipeline(Case):
+    """A provider's and a client's models, made once by the commands; tests write to folders of their own."""
 
-    def test_training_twice_gives_the_same_bytes(self):
-        self.make_split()
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.root = root = Path(cls.folder.name)
+        os.environ["ZKAPEX_CACHE"] = str(root / "cache")
+        write_idx(root, "train", 300)
+        write_idx(root, "t10k", 120)
+        (root / "small").mkdir()
+        (root / "small" / "config.json").write_text(json.dumps(CONFIG))
+        cls.splits = root / "splits.json"
+        cls.common = ["--splits", cls.splits, "-q", "--threads", 1]
+        made = [
+            ["split", "--data", f"idx:{root}#train", "--test-data", f"idx:{root}#t10k", "--personal", 60,
+             "--personal-test", 30, "--test", 100, "--forget", "class:1", "-o", cls.splits],
+            ["train", "--from-scratch", "--model", root / "small", *cls.common, "--epochs", 3, "--batch", 8,
+             "--rate", "5e-3", "-o", root / "original"],
+            ["personalize", "--model", root / "original", *cls.common, "--method", "lora", "--rank", 2, "--epochs", 2,
+             "--rate", "1e-2", "-o", root / "personal"],
+            ["deploy", "--model", root / "original" / "model.safetensors", "--preset", "vit", "--block", 8,
+             "-o", root / "deployment.zka"],
+            ["saliency", "--model", root / "original", *cls.common, "--ratio", "0.1", "--deployment",
+             root / "deployment.zka", "--window-id", "w1", "-o", root / "psi.zka"],
+            ["fisher", "--model", root / "personal", *cls.common, "--deployment", root / "deployment.zka",
+             "-o", root / "store.zka"]]
+        for arguments in made:
+            run = zkapex(*arguments)
+            assert run.returncode == 0, run
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.here = Path(scratch.name)
+
+    def evaluate(self, model, *flags):
+        return json.loads(self.run_ok("evaluate", "--model", model, *self.common, "--json", *flags))
+
+    def copy_of(self, model):
+        shutil.copytree(self.root / model, self.here / model)
+        return self.here / model
+
+    # What the commands make
+
+    def test_records_tell_what_was_done(self):
+        for file, outputs in (("original/train.json", ["original/config.json", "original/model.safetensors"]),
+                              ("personal/personalize.json", ["personal/config.json", "personal/model.safetensors"]),
+                              ("psi.zka.json", ["psi.zka"]), ("store.zka.json", ["store.zka"])):
+            record = json.loads((self.root / file).read_text())
+            self.assertEqual(record["seed"], 0)
+            self.assertEqual(record["options"]["--threads"], "1")
+            self.assertEqual(set(record["versions"]), {"program", "libtorch", "threads", "device"})
+            self.assertEqual(record["inputs"]["splits"], sha256(self.splits))
+            self.assertEqual(record["outputs"], {Path(name).name: sha256(self.root / name) for name in outputs})
+        record = json.loads((self.root / "original" / "train.json").read_text())
+        losses = record["training"]["epoch_losses"]
+        self.assertEqual(len(losses), 3)
+        self.assertLess(losses[-1], losses[0])
+        record = json.loads((self.root / "store.zka.json").read_text())
+        self.assertEqual(record["fisher"]["samples"], 60)
+        self.assertEqual(record["inputs"]["deployment"], sha256(self.root / "deployment.zka"))
+        self.assertEqual(record["inputs"]["model"]["model.safetensors"], sha256(self.root / "personal" / "model.safetensors"))
+
+    def test_from_data_to_a_verified_proof(self):
+        mask = json.loads(self.run_ok("inspect", "--json", self.root / "psi.zka"))
+        removed = 154  # of 2 · 2 · 16 · 24 weights, rounded up
+        self.assertEqual((mask["window"], mask["masked"]), ("w1", removed))
+        self.run_ok("register", "--deployment", self.root / "deployment.zka", "--model",
+                    self.root / "personal" / "model.safetensors", "--curvature", self.root / "store.zka", "--client", "c", "-q",
+                    "-o", self.here / "client")
+        unlearned = self.here / "unlearned"
+        unlearned.mkdir()
+        shutil.copy(self.root / "personal" / "config.json", unlearned)
+        self.run_ok("unlearn", "--client", self.here / "client", "--mask", self.root / "psi.zka", "-q", "-o",
+                    unlearned / "model.safetensors", "--proof", self.here / "proof.zka")
+        self.run_ok("verify", "--deployment", self.root / "deployment.zka", "--registration",
+                    self.here / "client" / "registration.zka", "--mask", self.root / "psi.zka", "--proof",
+                    self.here / "proof.zka", "-q")
+
+        masked = self.here / "masked"
+        with_mask = ["--deployment", self.root / "deployment.zka", "--mask", self.root / "psi.zka"]
+        self.run_ok("baseline", "mask-only", "--model", self.root / "personal", *self.common, *with_mask, "-o", masked)
+        before, after = (read_safetensors(m / "model.safetensors") for m in (self.root / "personal", masked))
+        changed = sum(a != b for name in before for a, b in zip(before[name], after[name]))
+        self.assertEqual(changed, removed)
+        self.assertEqual(json.loads((masked / "baseline.json").read_text())["inputs"]["mask"], sha256(self.root / "psi.zka"))
+
+        figures = self.evaluate(unlearned, "--before", self.root / "personal", "--masked", masked, *with_mask, "--exact",
+                                self.root / "original", "-o", self.here / "figures.json")
+        self.assertEqual(json.loads((self.here / "figures.json").read_text())["metrics"], figures)
+        self.assertEqual(set(figures), {"sets", "membership", "alignment", "recovery", "forgetting"})
+        self.assertEqual(set(figures["alignment"]), {"forget", "personal-test"})
+        self.assertEqual(figures["recovery"]["before"], self.evaluate(self.root / "personal")["sets"]["personal-test"]["accuracy"])
+        self.assertEqual(figures["recovery"]["masked"], self.evaluate(masked)["sets"]["personal-test"]["accuracy"])
+        # The operator minimises the loss on the personal data: masked weights are zero, compensation is not.
+        terms = figures["forgetting"]
+        self.assertNotEqual(terms["compensation"], 0)
+        self.assertGreaterEqual(terms["bound"], -terms["compensation"])
+
+    def test_other_ways_to_unlearn(self):
+        original = self.evaluate(self.root / "original", "--exact", self.root / "original")
+        self.assertGreater(original["sets"]["test"]["accuracy"], 0.9)
+        self.assertEqual(original["alignment"]["forget"], 0)
+        self.assertEqual(original["membership"]["others"], "forget-test")
+        for method, flags in (("ga", []), ("neggrad+", ["--alpha", "0.5"]), ("scrub", ["--msteps", 2])):
+            self.run_ok("baseline", method, "--model", self.root / "original", *self.common, "--rate", "0.02", "--epochs", 3,
+                        "--forget-batch", 8, "--retain-batch", 64, *flags, "-o", self.here / method)
+        ga, neggrad = self.evaluate(self.here / "ga")["sets"], self.evaluate(self.here / "neggrad+")["sets"]
+        self.assertGreater(ga["forget"]["loss"], 2 * original["sets"]["forget"]["loss"])
+        self.assertGreater(neggrad["forget"]["loss"], original["sets"]["forget"]["loss"])
+        self.assertLess(neggrad["retain"]["loss"], ga["retain"]["loss"])
+        self.assertEqual(json.loads((self.here / "scrub" / "baseline.json").read_text())["options"]["--msteps"], "2")
+
+    def test_exact_retraining_then_personalization(self):
+        self.run_ok("train", "--from-scratch", "--model", self.root / "small", *self.common, "--set", "retain", "--epochs", 3,
+                    "--batch", 8, "--rate", "5e-3", "-o", self.here / "retrained")
+        self.run_ok("personalize", "--model", self.here / "retrained", *self.common, "--method", "linear", "-o",
+                    self.here / "exact")
+        figures = self.evaluate(self.here / "retrained", "--sets", "forget,retain")["sets"]
+        self.assertEqual(figures["forget"]["accuracy"], 0)
+        self.assertGreater(figures["retain"]["accuracy"], 0.9)
+        before, after = (read_safetensors(self.here / m / "model.safetensors") for m in ("retrained", "exact"))
+        self.assertEqual([name for name in before if before[name] != after[name]], ["classifier.bias", "classifier.weight"])
+
+    def test_adapters_of_peft_come_in_and_go_out(self):
+        adapter = self.root / "personal" / "adapter"
+        self.assertEqual(json.loads((adapter / "adapter_config.json").read_text())["r"], 2)
+        merged = self.evaluate(self.root / "personal")
+        again = self.evaluate(self.root / "original", "--adapter", adapter, "-o", self.here / "figures.json")
+        self.assertEqual(again, merged)
+        inputs = json.loads((self.here / "figures.json").read_text())["inputs"]
+        self.assertEqual(inputs["adapter"]["adapter_model.safetensors"], sha256(adapter / "adapter_model.safetensors"))
+        self.run_ok("fisher", "--model", self.root / "original", "--adapter", adapter, *self.common, "--deployment",
+                    self.root / "deployment.zka", "-o", self.here / "store.zka")
+        self.assertEqual(sha256(self.here / "store.zka"), sha256(self.root / "store.zka"))
+        self.run_ok("personalize", "--model", self.root / "original", *self.common, "--method", "adaptformer", "--bottleneck", 4,
+                    "-o", self.here / "adapted")
+        self.assertTrue((self.here / "adapted" / "adaptformer.safetensors").is_file())
+
+    def test_kinds_of_saliency(self):
+        scores = {}
+        for kind in ("paper", "retain-ratio", "magnitude", "random"):
+            out = self.here / f"{kind}.safetensors"
+            self.run_ok("saliency", "--model", self.root / "original", *self.common, "--kind", kind, "-o", out)
+            scores[kind] = read_safetensors(out)
+            self.assertEqual(len(scores[kind]), 4)
+        weights = read_safetensors(self.root / "original" / "model.safetensors")
+        for name, values in scores["magnitude"].items():
+            self.assertEqual(values, tuple(map(abs, weights[name])))
+        # The mask cut from scores in a file is the one that --ratio cuts.
+        self.run_ok("mask", "--deployment", self.root / "deployment.zka", "--scores", self.here / "paper.safetensors",
+                    "--ratio", "0.1", "--window", "w1", "-o", self.here / "psi.zka")
+        masked = []
+        for k, mask in enumerate((self.here / "psi.zka", self.root / "psi.zka")):
+            self.run_ok("baseline", "mask-only", "--model", self.root / "original", *self.common, "--deployment",
+                        self.root / "deployment.zka", "--mask", mask, "-o", self.here / f"masked{k}")
+            masked.append(sha256(self.here / f"masked{k}" / "model.safetensors"))
+        self.assertEqual(masked[0], masked[1])
+
+    # The same again, and after an interruption
+
+    def test_the_same_arguments_give_the_same_bytes(self):
         for name in ("a", "b"):
-            self.run_ok("train", "--from-scratch", "--model", self.here / "small", "--splits", self.splits, "-q",
+            self.run_ok("train", "--from-scratch", "--model", self.root / "small", "--splits", self.splits, "-q",
                         "--threads", 2, "-o", self.here / name)
-        first, second = ((self.here / name / "model.safetensors").read_bytes() for name in ("a", "b"))
-        self.assertEqual(first, second)
+            self.run_ok("fisher", "--model", self.root / "personal", "--splits", self.splits, "-q", "--threads", 2,
+                        "--deployment", self.root / "deployment.zka", "--samples", 20, "-o", self.here / f"{name}.zka")
+        self.assertEqual(sha256(self.here / "a" / "model.safetensors"), sha256(self.here / "b" / "model.safetensors"))
+        self.assertEqual(sha256(self.here / "a.zka"), sha256(self.here / "b.zka"))
+
+    def test_a_killed_training_ends_as_an_uninterrupted_one(self):
+        arguments = ["train", "--from-scratch", "--model", self.root / "small", *self.common, "--batch", 4, "--epochs", 12,
+                     "--checkpoint-every", 5]
+        out, state = self.here / "killed", self.here / "killed" / "training.safetensors"
+        process = subprocess.Popen([PROGRAM, *map(str, arguments), "-o", str(out)], stdout=subprocess.DEVNULL)
+        while not state.is_file() and process.poll() is None:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.assertTrue(state.is_file())
+        self.check_refused(zkapex(*arguments, "--rate", "1e-2", "-o", out), "another run")
+        self.run_ok(*arguments, "-o", out)
+        record = json.loads((out / "train.json").read_text())
+        self.assertGreater(record["training"]["resumed_at"], 0)
+        self.assertFalse(state.exists())
+        self.run_ok(*arguments, "-o", self.here / "whole")
+        self.assertEqual(sha256(out / "model.safetensors"), sha256(self.here / "whole" / "model.safetensors"))
+
+    def test_an_interrupted_store_is_gone_on_with(self):
+        arguments = ["fisher", "--model", self.root / "personal", *self.common, "--deployment", self.root / "deployment.zka"]
+        whole = (self.root / "store.zka").read_bytes()
+        # What a run that was stopped has left: the first blocks, and a note of what it was.
+        note = json.loads((self.root / "store.zka.json").read_text())
+        del note["fisher"], note["outputs"], note["options"]["--quiet"]
+        note["options"]["--output"] = str(self.here / "s.zka")
+        (self.here / "s.zka.partial").write_bytes(whole[:len(whole) // 2])
+        (self.here / "s.zka.partial.json").write_text(json.dumps(note, indent=2) + "\n")
+        self.check_refused(zkapex(*arguments, "--samples", 30, "-o", self.here / "s.zka"), "another run")
+        self.run_ok(*arguments, "-o", self.here / "s.zka")
+        self.assertGreater(json.loads((self.here / "s.zka.json").read_text())["fisher"]["resumed_at"], 0)
+        self.assertEqual((self.here / "s.zka").read_bytes(), whole)
+        self.assertEqual(list(self.here.glob("*.partial*")), [])
+
+    # Refusals, before time is spent
+
+    def test_wrong_paths(self):
+        missing = self.here / "nowhere"
+        common = [*self.common, "-o", self.here / "out"]
+        for command in (["train"], ["personalize"], ["saliency"], ["baseline", "ga"], ["evaluate"],
+                        ["fisher", "--deployment", self.root / "deployment.zka"]):
+            self.check_refused(zkapex(*command, "--model", missing, *common), "nowhere")
+        model = ["--model", self.root / "original"]
+        self.check_refused(zkapex("train", *model, "--splits", missing, "-o", self.here / "out"), "nowhere")
+        self.check_refused(zkapex("evaluate", *model, *common, "--exact", missing), "nowhere")
+        self.check_refused(zkapex("evaluate", *model, *common, "--adapter", missing), "nowhere")
+        self.check_refused(zkapex("fisher", *model, *common, "--deployment", missing), "nowhere")
+        self.check_refused(zkapex("probe", *model, "--input", missing, "-o", self.here / "out"), "nowhere")
+        self.check_refused(zkapex("tokenize", "--tokenizer", missing), "nowhere")
+        self.check_refused(zkapex("split", "--data", f"idx:{missing}#train", "-o", self.here / "out"), "nowhere")
+        self.check_refused(zkapex("train-tokenizer", "--data", missing, "-o", self.here / "out"), "nowhere")
+        self.assertEqual(list(self.here.iterdir()), [])
+
+    def test_sets_that_cannot_be(self):
+        data = ["split", "--data", f"idx:{self.root}#train", "-o", self.here / "s"]
+        self.check_refused(zkapex(*data, "--forget", "class:7"), "class 7 does not exist")
+        self.check_refused(zkapex(*data, "--forget", "random:0.0001"), "empty")
+        self.check_refused(zkapex(*data, "--personal", 301), "not enough samples", "personal")
+        document = json.loads(self.splits.read_text())
+        model = ["--model", self.root / "original", "-o", self.here / "out"]
+        for name, indices, part in (("forget", [], "'forget' is empty"),
+                                    ("personal", document["sets"]["forget"]["indices"], "share samples")):
+            changed = json.loads(self.splits.read_text())
+            changed["sets"][name]["indices"] = indices
+            (self.here / "splits.json").write_text(json.dumps(changed))
+            for command in (["train"], ["saliency"], ["baseline", "scrub"], ["evaluate"]):
+                self.check_refused(zkapex(*command, *model, "--splits", self.here / "splits.json"), part)
+        self.check_refused(zkapex("train", *model, *self.common, "--set", "other"), "'other'")
+        self.check_refused(zkapex("evaluate", *model, *self.common, "--sets", "test,other"), "'other'")
+
+    def test_models_that_do_not_fit(self):
+        out = [*self.common, "-o", self.here / "out"]
+        self.check_refused(zkapex("train", "--model", self.root / "small", *out), "model.safetensors")
+        wrong = self.copy_of("original")
+        for key, value, parts in (("intermediate_size", 20, ["intermediate.dense.weight", "[24, 16]", "[20, 16]"]),
+                                  ("num_hidden_layers", 1, ["layer.1"]), ("num_hidden_layers", 3, ["layer.2"]),
+                                  ("num_attention_heads", 3, ["3 heads", "16"]), ("model_type", "bert", ["bert"])):
+            (wrong / "config.json").write_text(json.dumps({**CONFIG, key: value}))
+            self.check_refused(zkapex("evaluate", "--model", wrong, *out), *parts)
+        scratch = ["train", "--from-scratch", "--model", self.root / "small", *out]
+        self.check_refused(zkapex(*scratch, "--classes", 2), "2 classes")
+        self.check_refused(zkapex(*scratch, "--rate", "-1"), "learning rate")
+        self.check_refused(zkapex(*scratch, "--device", "abacus"), "abacus")
+        self.assertFalse((self.here / "out").exists())
+
+    def test_losses_that_are_not_numbers(self):
+        broken = self.copy_of("original")
+        file = broken / "model.safetensors"
+        data = bytearray(file.read_bytes())
+        data[-4:] = struct.pack("<f", float("nan"))
+        file.write_bytes(data)
+        for command in (["train"], ["saliency"], ["evaluate"], ["baseline", "ga"],
+                        ["fisher", "--deployment", self.root / "deployment.zka"]):
+            self.check_refused(zkapex(*command, "--model", broken, *self.common, "-o", self.here / command[0]), "finite")
+        self.check_refused(zkapex("train", "--from-scratch", "--model", self.root / "small", *self.common, "--rate", "1e30", "-o",
+                                  self.here / "wild"), "step", "finite")
+
+
+class Formats(Case):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.here = Path(scratch.name)
 
     def test_probe_agrees_with_hugging_face(self):
         for model in ("vit", "opt"):
@@ -111,10 +366,10 @@ class Learning(unittest.TestCase):
             self.run_ok("probe", "--model", DATA / model, "--input", DATA / model / "input.safetensors", "--mask-from",
                         expected, "-o", out)
             found, wanted = read_safetensors(out), read_safetensors(expected)
-            for name, values in wanted.items():
-                if not name.startswith("obs_mask"):
-                    scale = max(map(abs, values))
-                    self.assertLess(max(abs(a - b) for a, b in zip(found[name], values)), 1e-4 * scale, name)
+            self.assertEqual(set(found), {name for name in wanted if not name.startswith("obs_mask")})
+            for name, values in found.items():
+                scale = max(map(abs, wanted[name]))
+                self.assertLess(max(abs(a - b) for a, b in zip(values, wanted[name])), 1e-4 * scale, name)
 
     def test_tokenize(self):
         for case in json.loads((DATA / "bpe" / "cases.json").read_text()):
@@ -135,29 +390,58 @@ class Learning(unittest.TestCase):
                   "num_hidden_layers": 1, "num_attention_heads": 2, "max_position_embeddings": 32, "word_embed_proj_dim": 16}
         (model / "config.json").write_text(json.dumps(config))
         splits = self.here / "splits.json"
-        self.run_ok("split", "--model", model, "--window", 32, "--data", f"text:{self.here}/code", "--test", 20, "--personal",
-                    20, "--personal-test", 20, "--forget", "random:0.2", "-o", splits)
+        (self.here / "list").write_text("f03.rs\nf17.rs\n")
+        split = ["split", "--model", model, "--window", 32, "--data", f"text:{self.here}/code", "--test", 20, "--personal", 20,
+                 "--personal-test", 20]
+        self.run_ok(*split, "--forget", "random:0.2", "-o", splits)
+        self.check_refused(zkapex(*split, "--forget", "files:" + str(self.here / "none"), "-o", self.here / "s"), "none")
+        self.check_refused(zkapex(*split, "--forget", "class:1", "-o", self.here / "s"), "classes")
         common = ["--splits", splits, "--window", 32, "-q", "--threads", 1]
         self.run_ok("train", "--from-scratch", "--model", model, *common, "--epochs", 3, "--rate", "1e-2", "-o", self.here / "lm")
         figures = json.loads(self.run_ok("evaluate", "--model", self.here / "lm", *common, "--json"))
         self.assertLess(figures["sets"]["test"]["perplexity"], 60)
+        self.assertEqual(figures["membership"]["others"], "test")
 
-    def test_refusals(self):
-        self.make_split("random:0.1")
-        common = ["--splits", self.splits, "-q", "-o", self.here / "out"]
-        self.check_refused(zkapex("train", "--model", self.here / "nowhere", *common), "nowhere")
-        self.check_refused(zkapex("train", "--model", self.here / "small", *common), "model.safetensors")
-        self.check_refused(zkapex("train", "--from-scratch", "--model", self.here / "small", "--set", "other", *common), "'other'")
-        self.check_refused(zkapex("train", "--from-scratch", "--model", self.here / "small", "--classes", 2, *common), "2 classes")
-        self.check_refused(zkapex("train", "--from-scratch", "--model", self.here / "small", "--rate", "-1", *common), "learning rate")
-        self.check_refused(zkapex("split", "--data", f"idx:{self.here}#train", "--forget", "class:7", "-o", self.here / "s"),
-                           "class 7 does not exist")
-        self.check_refused(zkapex("split", "--data", f"idx:{self.here}#train", "--forget", "random:0.0001", "-o", self.here / "s"),
-                           "empty")
-        document = json.loads(self.splits.read_text())
-        document["sets"]["personal"]["indices"] = document["sets"]["forget"]["indices"]
-        self.splits.write_text(json.dumps(document))
-        self.check_refused(zkapex("train", "--from-scratch", "--model", self.here / "small", *common), "share samples")
+    def test_folders_of_images(self):
+        draw = random.Random(5)
+        for label, name in enumerate(("ash", "birch", "cedar")):
+            (self.here / "trees" / name).mkdir(parents=True)
+            for k in range(20):
+                write_png(self.here / "trees" / name / f"{k:02}.png", bright_row(label, draw))
+        model = self.here / "model"
+        model.mkdir()
+        (model / "config.json").write_text(json.dumps(CONFIG))
+        (model / "preprocessor_config.json").write_text(json.dumps(
+            {"size": {"height": 8, "width": 8}, "do_normalize": True, "image_mean": [0.4], "image_std": [0.3]}))
+        (self.here / "list").write_text("ash/03.png\ncedar/00.png\nash/07.png\n")
+        splits = self.here / "splits.json"
+        self.run_ok("split", "--data", f"images:{self.here}/trees", "--personal", 9, "--test", 6, "--forget",
+                    f"files:{self.here}/list", "--seed", 3, "-o", splits)
+        sets = json.loads(splits.read_text())["sets"]
+        self.assertEqual(sets["personal"]["source"], f"images:{self.here}/trees+sketch")
+        self.assertLessEqual(set(sets["forget"]["indices"]), {3, 7, 40})
+        self.run_ok("train", "--from-scratch", "--model", model, "--splits", splits, "-q", "--epochs", 6, "--batch", 4, "--rate",
+                    "5e-3", "-o", self.here / "trained")
+        figures = json.loads(self.run_ok("evaluate", "--model", self.here / "trained", "--splits", splits, "-q", "--json"))
+        # There is no personal-test, and three members are too few to tell from others.
+        self.assertEqual((set(figures), set(figures["sets"])), ({"sets"}, {"forget", "retain", "test"}))
+        self.assertGreater(figures["sets"]["retain"]["accuracy"], 0.9)
+        (self.here / "trees" / "ash" / "00.png").write_bytes(b"\x89PNG and nothing else")
+        self.check_refused(zkapex("evaluate", "--model", self.here / "trained", "--splits", splits, "-q", "--sets",
+                                  "train,personal,test"), "00.png")
+
+    def test_help_teaches_by_examples(self):
+        for command in ("split", "tokenize", "train-tokenizer", "train", "personalize", "saliency", "fisher", "baseline", "evaluate",
+                        "probe", "bench learning"):
+            self.assertIn("Examples:\n", self.run_ok(*command.split(), "--help"))
+            self.assertIn(f"  {command.split()[-1]} ", self.run_ok(*command.split()[:-1], "--help"))
+        self.check_refused(zkapex("train", "--nonsense"), "--nonsense", "zkapex train --help")
+        self.check_refused(zkapex("trian"), "did you mean zkapex train?")
+
+    def test_without_the_learning_program(self):
+        shutil.copy(PROGRAM, self.here / "zkapex")
+        alone = subprocess.run([self.here / "zkapex", "train"], capture_output=True, text=True, timeout=60)
+        self.check_refused(alone, f"{self.here}/zkapex-learning", "No such file")
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ void offer_training(CLI::App& command, TrainFlags& f) {
 // From random weights only config.json is read of the model's directory.
 Result<Session> open_training_session(const TrainFlags& flags) {
   if (!flags.from_scratch && flags.classes == 0) return open_session(flags.learning);
+  if (flags.from_scratch && !flags.learning.adapter.empty()) return error("--from-scratch leaves nothing to adapt");
   Session out;
   start_libtorch(flags.learning.common.threads);
   ZKAPEX_TRY(out.placement, placement_on(flags.learning.device));
@@ -62,7 +63,7 @@ Result<Session> open_training_session(const TrainFlags& flags) {
     out.model = make_model(config, out.placement);
     initialize(*out.model, flags.learning.seed);
   } else {
-    ZKAPEX_TRY(out.model, load_model(flags.learning.model, {out.placement, flags.classes, flags.learning.seed}));
+    ZKAPEX_TRY(out.model, load_flagged_model(flags.learning, out.placement, flags.classes));
   }
   ZKAPEX_TRY(out.format, InputFormat::of_model(flags.learning.model, out.model->config(), flags.learning.window));
   return out;
@@ -75,10 +76,11 @@ Status add_adapters(Model& model, Method method, const TrainFlags& flags) {
 }
 
 Result<Verdict> run_training(const CLI::App& command, TrainFlags flags) {
-  const path state = flags.output / "training.safetensors";
+  const path state = flags.output / "training.safetensors", note = flags.output / "training.json";
   ZKAPEX_CHECK(check_output(flags.output / "model.safetensors", flags.learning.common.force));
   ZKAPEX_TRY(const Method method, method_named(flags.method));
   ZKAPEX_TRY(flags.options.schedule, schedule_named(flags.schedule));
+  ZKAPEX_CHECK(flags.options.check());
   ZKAPEX_TRY(Session session, open_training_session(flags));
   ZKAPEX_TRY(const Samples samples, session.samples(flags.set));
   flags.options.seed = flags.learning.seed;
@@ -88,6 +90,8 @@ Result<Verdict> run_training(const CLI::App& command, TrainFlags flags) {
   std::error_code code;
   std::filesystem::create_directories(flags.output, code);
   if (code) return error("{} cannot be made: {}", flags.output.string(), code.message());
+  ZKAPEX_TRY(RunRecord record, RunRecord::begin(command, flags.learning, session));
+  ZKAPEX_CHECK(record.claim(state, note, flags.learning.common.force));
   flags.options.checkpoint = state;
   const auto total = static_cast<uint64_t>(samples.size() * flags.options.epochs);
   Progress progress(flags.learning.common.progress_style(), command.get_name(), "samples", total);
@@ -100,8 +104,6 @@ Result<Verdict> run_training(const CLI::App& command, TrainFlags flags) {
   };
   ZKAPEX_TRY(const TrainingReport report, train(*session.model, samples, method, flags.options, observe));
 
-  RunRecord record(command, session);
-  ZKAPEX_CHECK(record.add_inputs(flags.learning));
   record.add("training", {{"steps", report.steps},
                           {"resumed_at", report.resumed_at},
                           {"samples", report.samples},
@@ -115,8 +117,8 @@ Result<Verdict> run_training(const CLI::App& command, TrainFlags flags) {
   }
   ZKAPEX_CHECK(save_model(*session.model, flags.output, flags.learning.model));
   std::filesystem::remove(state, code);
-  ZKAPEX_TRY(const nlohmann::json digests, model_digests(flags.output));
-  record.add("outputs", digests);
+  std::filesystem::remove(note, code);
+  ZKAPEX_CHECK(record.add_output(flags.output));
   ZKAPEX_CHECK(record.write(flags.output / (command.get_name() + ".json")));
   const std::string loss = report.epoch_losses.empty() ? "" : fmt::format(", loss {:.4f}", report.epoch_losses.back());
   fmt::print("{}: {} steps{}\n", flags.output.string(), report.steps + report.resumed_at, loss);
@@ -128,7 +130,7 @@ Result<Verdict> run_training(const CLI::App& command, TrainFlags flags) {
 void add_train(CLI::App& parent, Action& action) {
   const auto flags = std::make_shared<TrainFlags>();
   flags->set = "train";
-  CLI::App* command = parent.add_subcommand("train", "Train a model on a set of a split");
+  CLI::App* command = parent.add_subcommand(kTrain.name, kTrain.about);
   command->add_flag("--from-scratch", flags->from_scratch, "From random weights: only config.json is read");
   offer_training(*command, *flags);
   command->footer(
@@ -143,7 +145,7 @@ void add_train(CLI::App& parent, Action& action) {
 void add_personalize(CLI::App& parent, Action& action) {
   const auto flags = std::make_shared<TrainFlags>();
   flags->set = "personal";
-  CLI::App* command = parent.add_subcommand("personalize", "Adapt a model to personal data");
+  CLI::App* command = parent.add_subcommand(kPersonalize.name, kPersonalize.about);
   command->add_option("--method", flags->method, "full, linear, lora or adaptformer")->capture_default_str();
   offer_training(*command, *flags);
   command->add_option("--rank", flags->lora.rank, "LoRA's rank")->capture_default_str();

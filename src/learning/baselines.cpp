@@ -44,18 +44,20 @@ class Cycle {
   size_t position_ = 0;
 };
 
-Status sgd_step(Optimizer& optimizer, const Tensor& loss, double rate) {
+Status sgd_step(Optimizer& optimizer, const Tensor& loss, int64_t samples, const BaselineOptions& options) {
   if (!std::isfinite(loss.item<double>())) return error("the loss is not finite: lower the learning rate");
   optimizer.zero_gradients();
   loss.backward();
-  optimizer.step(rate);
+  optimizer.step(options.rate);
+  if (options.advance) options.advance(samples);
   return Done{};
 }
 
-Status one_epoch(const Model& model, Cycle& cycle, Optimizer& optimizer, double rate, const LossOf& loss) {
+Status one_epoch(const Model& model, Cycle& cycle, Optimizer& optimizer, const BaselineOptions& options,
+                 const LossOf& loss) {
   for (int64_t k = 0; k < cycle.batches_per_epoch(); ++k) {
     ZKAPEX_TRY(const Batch batch, cycle.next());
-    ZKAPEX_CHECK(sgd_step(optimizer, loss(batch.to(model.placement())), rate));
+    ZKAPEX_CHECK(sgd_step(optimizer, loss(batch.to(model.placement())), batch.size(), options));
   }
   return Done{};
 }
@@ -64,9 +66,7 @@ Status one_epoch(const Model& model, Cycle& cycle, Optimizer& optimizer, double 
 Status with_optimizer(const Model& model, const BaselineOptions& options,
                       const std::function<Status(Optimizer&)>& body) {
   return catch_torch([&]() -> Status {
-    if (options.epochs <= 0 || options.forget_batch <= 0 || options.retain_batch <= 0 || !(options.rate > 0)) {
-      return error("epochs, batches and the learning rate must be positive");
-    }
+    ZKAPEX_CHECK(options.check());
     const at::AutoGradMode grad(true);
     at::manual_seed(options.seed);
     std::vector<Trainable> parameters;
@@ -83,6 +83,13 @@ Status with_optimizer(const Model& model, const BaselineOptions& options,
 }
 
 }  // namespace
+
+Status BaselineOptions::check() const {
+  if (epochs <= 0 || forget_batch <= 0 || retain_batch <= 0 || !(rate > 0)) {
+    return error("epochs, batches and the learning rate must be positive");
+  }
+  return Done{};
+}
 
 Status mask_only(const Model& model, const std::vector<std::string>& covered, const std::vector<Tensor>& masks) {
   return catch_torch([&]() -> Status {
@@ -102,7 +109,7 @@ Status gradient_ascent(const Model& model, const Samples& forget, const Baseline
   return with_optimizer(model, options, [&](Optimizer& optimizer) -> Status {
     Cycle cycle(forget, options.forget_batch, options.seed);
     for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {
-      ZKAPEX_CHECK(one_epoch(model, cycle, optimizer, options.rate,
+      ZKAPEX_CHECK(one_epoch(model, cycle, optimizer, options,
                              [&](const Batch& batch) { return -cross_entropy(model, batch); }));
     }
     return Done{};
@@ -120,7 +127,7 @@ Status neggrad_plus(const Model& model, const Samples& forget, const Samples& re
       ZKAPEX_TRY(const Batch lose, forgotten.next());
       const Tensor loss = cross_entropy(model, keep.to(model.placement())) * alpha -
                           cross_entropy(model, lose.to(model.placement())) * (1 - alpha);
-      ZKAPEX_CHECK(sgd_step(optimizer, loss, options.rate));
+      ZKAPEX_CHECK(sgd_step(optimizer, loss, keep.size(), options));
     }
     return Done{};
   });
@@ -153,9 +160,9 @@ Status scrub(const Model& model, const Samples& forget, const Samples& retain, c
     Cycle kept(retain, options.base.retain_batch, derived_seed(options.base.seed, 1));
     for (int64_t epoch = 0; epoch < options.base.epochs; ++epoch) {
       if (epoch < options.max_steps) {
-        ZKAPEX_CHECK(one_epoch(model, forgotten, optimizer, options.base.rate, away));
+        ZKAPEX_CHECK(one_epoch(model, forgotten, optimizer, options.base, away));
       }
-      ZKAPEX_CHECK(one_epoch(model, kept, optimizer, options.base.rate, near));
+      ZKAPEX_CHECK(one_epoch(model, kept, optimizer, options.base, near));
     }
     return Done{};
   });

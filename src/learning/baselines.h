@@ -1,6 +1,8 @@
 // Other ways to unlearn, to be compared with: each changes a model in place, by published recipes.
 #pragma once
 
+#include <functional>
+
 #include "learning/dataset.h"
 #include "learning/optimizer.h"
 
@@ -16,6 +18,9 @@ struct BaselineOptions {
   SgdOptions sgd = {};
   int64_t forget_batch = 256, retain_batch = 256;
   uint64_t seed = 0;
+  std::function<void(int64_t)> advance = {};  // told after each step how many samples it took
+
+  [[nodiscard]] Status check() const;
 };
 
 // GA: SGD on −CE over the forget set.

@@ -50,8 +50,13 @@ void BlockAccumulator::flush() {
 
 Tensor BlockAccumulator::finish(int64_t samples) {
   if (filled_ > 0) flush();
-  const Tensor lower = sums_.tril();
-  sums_ = (lower + lower.tril(-1).transpose(1, 2)).div_(samples);
+  waiting_.reset();
+  // The upper triangles from the lower ones, few blocks at a time: copies of all would take as much memory again.
+  constexpr int64_t kPiece = 64;
+  for (int64_t first = 0; first < sums_.size(0); first += kPiece) {
+    const Tensor piece = sums_.narrow(0, first, std::min(kPiece, sums_.size(0) - first));
+    piece.copy_((piece.tril() + piece.tril(-1).transpose(1, 2)).div_(samples));
+  }
   return std::move(sums_);
 }
 

@@ -123,6 +123,7 @@ Result<Tokenizer> BpeTrainer::train(const BpeTraining& options) const {
     for (const Pair& pair : touched) {
       if (const int64_t count = table.counts[pair]; count > 0) queue.push({count, pair});
     }
+    if (options.advance) options.advance();
   }
   return Tokenizer::make(std::move(v));
 }

@@ -46,8 +46,12 @@ Result<Catalog> read_catalog(const DataSource& source, const InputFormat& format
 }
 
 Result<Samples> Samples::open(const SampleSet& set, const InputFormat& format, const ModelConfig& config) {
-  if (set.indices.empty()) return error("a set of {} is empty", set.source.text());
   ZKAPEX_TRY(std::unique_ptr<Dataset> data, open_dataset(set.source, format));
+  return over(std::move(data), set, config);
+}
+
+Result<Samples> Samples::over(std::shared_ptr<const Dataset> data, const SampleSet& set, const ModelConfig& config) {
+  if (set.indices.empty()) return error("a set of {} is empty", set.source.text());
   const Catalog& catalog = data->catalog();
   for (const int64_t index : set.indices) {
     if (index < 0 || index >= catalog.samples) {

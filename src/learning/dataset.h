@@ -41,6 +41,9 @@ struct InputFormat {
 class Samples {
  public:
   [[nodiscard]] static Result<Samples> open(const SampleSet& set, const InputFormat& format, const ModelConfig& config);
+  // The same over a source that is open already.
+  [[nodiscard]] static Result<Samples> over(std::shared_ptr<const Dataset> data, const SampleSet& set,
+                                            const ModelConfig& config);
 
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(indices_.size()); }
   // By position in the set.

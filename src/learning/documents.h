@@ -13,6 +13,7 @@ namespace zkapex {
 [[nodiscard]] Result<std::string> read_text(const std::filesystem::path& path);
 [[nodiscard]] Status write_text(const std::filesystem::path& path, std::string_view text);
 
+[[nodiscard]] Result<nlohmann::json> parse_json(std::string_view text);
 [[nodiscard]] Result<nlohmann::json> read_json(const std::filesystem::path& path);
 [[nodiscard]] Status write_json(const std::filesystem::path& path, const nlohmann::json& document);
 

@@ -35,6 +35,7 @@ Result<Evaluation> evaluate(const Model& model, const BatchSource& batches) {
       const Predictions p = predictions_of(logits, placed.labels);
       right += static_cast<double>((p.logits.argmax(1) == p.answers).sum().item<int64_t>());
       loss += at::cross_entropy_loss(p.logits, p.answers, {}, at::Reduction::Sum).item<double>();
+      if (!std::isfinite(loss)) return error("the loss of a sample is not finite (NaN or infinite)");
       out.samples += batch.size();
       out.predictions += p.answers.numel();
       out.losses.insert(out.losses.end(), losses.data_ptr<double>(), losses.data_ptr<double>() + losses.numel());

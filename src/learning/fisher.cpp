@@ -57,8 +57,8 @@ Result<std::vector<std::vector<FisherPass>>> plan_block_fisher(const std::vector
                                                                const BlockFisherOptions& options) {
   const int64_t block = options.block;
   if (block <= 0 || options.pending <= 0) return error("the block size and the samples at once must be positive");
-  // A block's sums, twice while they are made symmetric, and its share of the gradients that wait.
-  const int64_t bytes_per_block = static_cast<int64_t>(sizeof(float)) * block * (2 * block + options.pending);
+  // A block's sums and its share of the gradients that wait.
+  const int64_t bytes_per_block = static_cast<int64_t>(sizeof(float)) * block * (block + options.pending);
   const int64_t room = options.memory / bytes_per_block;
   if (room < 1) {
     return error("a memory of {} bytes does not hold one block of {}: {} bytes are needed", options.memory, block,

@@ -12,12 +12,14 @@ namespace zkapex {
 
 namespace {
 
-// Factors the blocks of one slice in parallel, in pieces that bound the memory for entries.
+constexpr int64_t kBlocksAtOnce = 256;  // factored, appended and told of together
+
+// Factors blocks in parallel.
 class SliceFactorer {
  public:
   SliceFactorer(const FactorSettings& settings, ThreadPool& pool) : settings_(settings), pool_(pool) {}
 
-  // `sizes(k)`: real coordinates of block k of the slice.
+  // `values` [blocks, B, B]; `sizes(k)`: real coordinates of block k.
   Status run(const Tensor& values, const std::function<size_t(int64_t)>& sizes, std::vector<int16_t>& factors,
              std::vector<FactorStatistics>& statistics) {
     const auto block = static_cast<size_t>(values.size(1)), count = static_cast<size_t>(values.size(0));
@@ -88,14 +90,17 @@ Result<FisherStoreReport> write_fisher_store(Model& model, const BatchSource& ba
     const LayoutTensor& tensor = layout.tensors()[layout.covered()[slice.layer]];
     const uint64_t first = tensor.first_block + static_cast<uint64_t>(slice.first);
     if (first != writer.blocks()) return error("Fisher block {} came where {} was expected", first, writer.blocks());
-    const auto size_of = [&](int64_t k) { return layout.block(first + static_cast<uint64_t>(k)).count; };
-    ZKAPEX_CHECK(factorer.run(slice.values, size_of, factors, statistics));
-    ZKAPEX_CHECK(writer.append(factors));
-    for (size_t k = 0; k < statistics.size(); ++k) {
-      statistics[k].rank_deficient = samples < size_of(static_cast<int64_t>(k));
-      report.factors.add(statistics[k]);
+    for (int64_t begin = 0; begin < slice.values.size(0); begin += kBlocksAtOnce) {
+      const int64_t count = std::min(kBlocksAtOnce, slice.values.size(0) - begin);
+      const auto size_of = [&](int64_t k) { return layout.block(first + static_cast<uint64_t>(begin + k)).count; };
+      ZKAPEX_CHECK(factorer.run(slice.values.narrow(0, begin, count), size_of, factors, statistics));
+      ZKAPEX_CHECK(writer.append(factors));
+      for (size_t k = 0; k < statistics.size(); ++k) {
+        statistics[k].rank_deficient = samples < size_of(static_cast<int64_t>(k));
+        report.factors.add(statistics[k]);
+      }
+      if (advance) advance(statistics.size());
     }
-    if (advance) advance(statistics.size());
     return Done{};
   };
   if (writer.blocks() < header.blocks) {

@@ -2,6 +2,7 @@
 
 #include "learning/model_files.h"
 #include "learning/saliency.h"
+#include "learning/tensor_testing.h"
 #include "learning/testing.h"
 
 namespace zkapex {
@@ -46,7 +47,7 @@ TEST_F(Fisher, BlocksAreMeansOfOuterProducts) {
   for (const int64_t block : {7, 16, 240, 300}) {  // 240 entries: padded, exact, one block, one padded block
     for (const int64_t pending : {1, 3, 64}) {     // flushed at once, across batches, at the end only
       for (const int64_t room : {1, 5, 1000}) {    // blocks in memory at a time: several passes, slices, one
-        const int64_t memory = room * 4 * block * (2 * block + pending);
+        const int64_t memory = room * 4 * block * (block + pending);
         std::vector<std::vector<Tensor>> slices(covered.size());
         const auto sink = [&](const FisherSlice& slice) -> Status {
           int64_t before = 0;

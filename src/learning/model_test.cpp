@@ -5,6 +5,7 @@
 #include "learning/model_names.h"
 #include "learning/sample_gradients.h"
 #include "learning/tensor_files.h"
+#include "learning/tensor_testing.h"
 #include "learning/testing.h"
 
 namespace zkapex {

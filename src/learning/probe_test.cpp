@@ -1,6 +1,7 @@
 #include "learning/probe.h"
 
 #include "learning/tensor_files.h"
+#include "learning/tensor_testing.h"
 #include "learning/testing.h"
 
 namespace zkapex {

@@ -38,7 +38,7 @@ Result<nlohmann::json> model_digests(const fs::path& directory) {
   std::error_code code;
   for (fs::directory_iterator entry(directory, code), end; !code && entry != end; entry.increment(code)) {
     const fs::path& path = entry->path();
-    if (path.extension() == ".safetensors" || path.filename() == "config.json") files.push_back(path);
+    if (path.extension() == ".safetensors" || path.filename().string().ends_with("config.json")) files.push_back(path);
   }
   if (code) return error("{} cannot be read: {}", directory.string(), code.message());
   std::ranges::sort(files);

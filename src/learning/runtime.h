@@ -15,7 +15,8 @@ void start_libtorch(unsigned threads);
 // "cpu", "cuda" or "cuda:1"; an error where the libtorch at hand has no such device.
 [[nodiscard]] Result<Placement> placement_on(const std::string& device);
 
-// SHA-256 of a file, in hexadecimal; of a model's directory, of its config.json and safetensors files by name.
+// SHA-256 of a file, in hexadecimal; of the directory of a model or an adapter, of its safetensors files and what
+// ends in config.json, by name.
 [[nodiscard]] Result<std::string> file_digest(const std::filesystem::path& path);
 [[nodiscard]] Result<nlohmann::json> model_digests(const std::filesystem::path& directory);
 

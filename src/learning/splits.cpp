@@ -199,9 +199,7 @@ Status Splits::save(const std::filesystem::path& path) const {
   return write_text(path, document.dump() + "\n");
 }
 
-namespace {
-
-Result<Splits> parse_splits(const json& document) {
+Result<Splits> Splits::parse(const json& document) {
   Splits out;
   ZKAPEX_TRY(const auto format, json_value<std::string>(document, "format"));
   ZKAPEX_TRY(const auto version, json_value<int64_t>(document, "version"));
@@ -220,11 +218,9 @@ Result<Splits> parse_splits(const json& document) {
   return out;
 }
 
-}  // namespace
-
 Result<Splits> Splits::load(const std::filesystem::path& path) {
   ZKAPEX_TRY(const json document, read_json(path));
-  auto out = parse_splits(document);
+  auto out = parse(document);
   if (!out.ok()) return out.error().within(path.string());
   return out;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,6 +58,7 @@ struct Splits {
 
   [[nodiscard]] Status save(const std::filesystem::path& path) const;
   [[nodiscard]] static Result<Splits> load(const std::filesystem::path& path);
+  [[nodiscard]] static Result<Splits> parse(const nlohmann::json& document);  // checked
 };
 
 struct SplitOptions {

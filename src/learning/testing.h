@@ -1,14 +1,12 @@
-// What several tests of this room need.
+// What several tests of this room need, with libtorch or without.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <filesystem>
 #include <string>
-
-#include "learning/torch.h"
 
 namespace zkapex {
 
@@ -29,12 +27,5 @@ class TemporaryDirectory {
  private:
   std::filesystem::path path_;
 };
-
-// max |a − b| relative to max |b|.
-inline double relative_difference(const at::Tensor& a, const at::Tensor& b) {
-  const at::Tensor x = a.detach().to(at::kDouble), y = b.detach().to(at::kDouble);
-  if (x.sizes() != y.sizes()) return std::numeric_limits<double>::infinity();
-  return ((x - y).abs().max() / y.abs().max()).item<double>();
-}
 
 }  // namespace zkapex

@@ -57,6 +57,12 @@ Result<Tokenizer> Tokenizer::make(Vocabulary vocabulary) {
     if (token.content.empty()) return error("an added token is empty");
     ZKAPEX_CHECK(place(token.content, token.id));
   }
+  for (const auto* around : {&v.prefix, &v.suffix}) {
+    for (const TokenId id : *around) {
+      if (id < 0 || static_cast<size_t>(id) >= out.pieces_.size())
+        return error("the special token {} does not exist", id);
+    }
+  }
   out.special_.assign(out.pieces_.size(), false);
   for (const AddedToken& token : v.added) out.special_[static_cast<size_t>(token.id)] = token.special;
 

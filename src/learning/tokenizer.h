@@ -4,7 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,10 +37,20 @@ struct Vocabulary {
   bool add_prefix_space = false;
 };
 
+// The older files: vocab.json and merges.txt, and beside them tokenizer_config.json and special_tokens_map.json, which
+// may be missing (empty objects).
+struct VocabularyFiles {
+  nlohmann::json vocab;
+  std::string merges;
+  nlohmann::json config = nlohmann::json::object(), special_tokens = nlohmann::json::object();
+};
+
 class Tokenizer {
  public:
-  // Refuses a vocabulary without all 256 byte symbols, or merges whose parts or result it does not hold.
+  // Refuses a vocabulary without all 256 byte symbols, or merges or special tokens that it does not hold.
   static Result<Tokenizer> make(Vocabulary vocabulary);
+  static Result<Tokenizer> parse(const nlohmann::json& tokenizer_json);
+  static Result<Tokenizer> parse(const VocabularyFiles& files);
   // A directory with tokenizer.json, or with vocab.json and merges.txt (and, if there, tokenizer_config.json).
   static Result<Tokenizer> load(const std::filesystem::path& directory);
   // Writes tokenizer.json, vocab.json and merges.txt.
@@ -81,6 +93,7 @@ struct BpeTraining {
   size_t size = 8192;
   int64_t min_frequency = 2;
   std::vector<std::string> special_tokens = {"<s>", "<pad>", "</s>", "<unk>"};
+  std::function<void()> advance = {};  // told after each merge
 };
 
 class BpeTrainer {

@@ -2,7 +2,9 @@
 // beside them that says which special tokens lead or end a text.
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <set>
+#include <utility>
 
 #include "learning/documents.h"
 #include "learning/tokenizer.h"
@@ -67,8 +69,7 @@ Status read_template(const json& processor, Vocabulary& v) {
   return Done{};
 }
 
-Status read_post_processor(const json& processor, Vocabulary& v) {
-  if (processor.is_null()) return Done{};
+Status read_one_processor(const json& processor, Vocabulary& v) {
   const std::string type = processor.value("type", "");
   if (type == "ByteLevel") return Done{};  // concerns offsets only
   if (type == "TemplateProcessing") return read_template(processor, v);
@@ -77,11 +78,14 @@ Status read_post_processor(const json& processor, Vocabulary& v) {
     v.suffix = {processor.at("sep").at(1).get<TokenId>()};
     return Done{};
   }
-  if (type == "Sequence") {
-    for (const json& part : processor.value("processors", json::array())) ZKAPEX_CHECK(read_post_processor(part, v));
-    return Done{};
-  }
   return error("the post-processor '{}' is not supported", type);
+}
+
+Status read_post_processor(const json& processor, Vocabulary& v) {
+  if (processor.is_null()) return Done{};
+  if (processor.value("type", "") != "Sequence") return read_one_processor(processor, v);
+  for (const json& part : processor.value("processors", json::array())) ZKAPEX_CHECK(read_one_processor(part, v));
+  return Done{};
 }
 
 Status read_model(const json& model, Vocabulary& v) {
@@ -104,34 +108,21 @@ Status read_model(const json& model, Vocabulary& v) {
   return Done{};
 }
 
-Result<Vocabulary> read_tokenizer_json(const fs::path& path) {
-  ZKAPEX_TRY(const json document, read_json(path));
+Result<Vocabulary> read_tokenizer_json(const json& document) {
   Vocabulary v;
-  try {
-    if (!document.value("normalizer", json()).is_null()) return error("a normalizer is not supported");
-    ZKAPEX_CHECK(read_model(document.at("model"), v));
-    ZKAPEX_CHECK(read_byte_level(document.value("pre_tokenizer", json()), v));
-    for (const json& entry : document.value("added_tokens", json::array())) {
-      ZKAPEX_TRY(AddedToken token, added_token(entry, entry.at("id").get<TokenId>()));
-      v.added.push_back(std::move(token));
-    }
-    ZKAPEX_CHECK(read_post_processor(document.value("post_processor", json()), v));
-  } catch (const json::exception& e) {
-    return error("not a tokenizer: {}", e.what());
+  if (!document.value("normalizer", json()).is_null()) return error("a normalizer is not supported");
+  ZKAPEX_CHECK(read_model(document.at("model"), v));
+  ZKAPEX_CHECK(read_byte_level(document.value("pre_tokenizer", json()), v));
+  for (const json& entry : document.value("added_tokens", json::array())) {
+    ZKAPEX_TRY(AddedToken token, added_token(entry, entry.at("id").get<TokenId>()));
+    v.added.push_back(std::move(token));
   }
+  ZKAPEX_CHECK(read_post_processor(document.value("post_processor", json()), v));
   return v;
 }
 
-// Beside vocab.json: tokenizer_config.json and special_tokens_map.json, both optional. A vocabulary of OPT's kind
-// ("</s>" with the id 2) leads every text by "</s>" unless the configuration says otherwise.
-Status read_special_tokens(const fs::path& directory, Vocabulary& v) {
-  json config = json::object(), names = json::object();
-  if (fs::exists(directory / "tokenizer_config.json")) {
-    ZKAPEX_TRY(config, read_json(directory / "tokenizer_config.json"));
-  }
-  if (fs::exists(directory / "special_tokens_map.json")) {
-    ZKAPEX_TRY(names, read_json(directory / "special_tokens_map.json"));
-  }
+// A vocabulary of OPT's kind ("</s>" with the id 2) leads every text by "</s>" unless the configuration says otherwise.
+Status read_special_tokens(const json& config, const json& names, Vocabulary& v) {
   ZKAPEX_TRY(v.add_prefix_space, json_value_or<bool>(config, "add_prefix_space", false));
   std::set<TokenId> known;
   const auto add = [&](AddedToken token) {
@@ -147,7 +138,7 @@ Status read_special_tokens(const fs::path& directory, Vocabulary& v) {
   }
   const bool opt_kind = v.ids.contains("</s>") && v.ids.at("</s>") == 2;
   std::string first = opt_kind ? "</s>" : "";
-  for (const json* source : {&std::as_const(names), &std::as_const(config)}) {
+  for (const json* source : {&names, &config}) {
     for (const char* role : {"bos_token", "eos_token", "unk_token", "pad_token"}) {
       if (!source->contains(role)) continue;
       const std::string text = token_text((*source)[role]);
@@ -167,19 +158,14 @@ Status read_special_tokens(const fs::path& directory, Vocabulary& v) {
   return Done{};
 }
 
-Result<Vocabulary> read_vocab_and_merges(const fs::path& directory) {
-  ZKAPEX_TRY(const json ids, read_json(directory / "vocab.json"));
+Result<Vocabulary> read_vocab_and_merges(const VocabularyFiles& files) {
   Vocabulary v;
-  try {
-    for (const auto& [piece, id] : ids.items()) v.ids.emplace(piece, id.get<TokenId>());
-  } catch (const json::exception& e) {
-    return error("vocab.json: {}", e.what());
-  }
-  ZKAPEX_TRY(const std::string merges, read_text(directory / "merges.txt"));
+  for (const auto& [piece, id] : files.vocab.items()) v.ids.emplace(piece, id.get<TokenId>());
+  const std::string_view merges = files.merges;
   bool first = true;
   for (size_t begin = 0; begin < merges.size();) {
     const size_t end = std::min(merges.find('\n', begin), merges.size());
-    std::string_view line = std::string_view(merges).substr(begin, end - begin);
+    std::string_view line = merges.substr(begin, end - begin);
     begin = end + 1;
     if (line.ends_with('\r')) line.remove_suffix(1);
     const bool version = std::exchange(first, false) && line.starts_with("#version");
@@ -188,8 +174,36 @@ Result<Vocabulary> read_vocab_and_merges(const fs::path& directory) {
     if (!rule.ok()) return rule.error().within("merges.txt");
     v.merges.push_back(std::move(*rule));
   }
-  ZKAPEX_CHECK(read_special_tokens(directory, v));
+  ZKAPEX_CHECK(read_special_tokens(files.config, files.special_tokens, v));
   return v;
+}
+
+// Members of an unexpected type end the reading by an exception of the JSON library.
+Result<Tokenizer> tokenizer_from(const std::function<Result<Vocabulary>()>& read) {
+  try {
+    ZKAPEX_TRY(Vocabulary vocabulary, read());
+    return Tokenizer::make(std::move(vocabulary));
+  } catch (const json::exception& e) {
+    return error("not a tokenizer: {}", e.what());
+  }
+}
+
+Result<Tokenizer> load_tokenizer(const fs::path& directory) {
+  if (fs::exists(directory / "tokenizer.json")) {
+    ZKAPEX_TRY(const json document, read_json(directory / "tokenizer.json"));
+    return Tokenizer::parse(document);
+  }
+  if (!fs::exists(directory / "vocab.json")) return error("neither tokenizer.json nor vocab.json and merges.txt");
+  VocabularyFiles files;
+  ZKAPEX_TRY(files.vocab, read_json(directory / "vocab.json"));
+  ZKAPEX_TRY(files.merges, read_text(directory / "merges.txt"));
+  if (fs::exists(directory / "tokenizer_config.json")) {
+    ZKAPEX_TRY(files.config, read_json(directory / "tokenizer_config.json"));
+  }
+  if (fs::exists(directory / "special_tokens_map.json")) {
+    ZKAPEX_TRY(files.special_tokens, read_json(directory / "special_tokens_map.json"));
+  }
+  return Tokenizer::parse(files);
 }
 
 json template_processor(const Vocabulary& v) {
@@ -210,14 +224,16 @@ json template_processor(const Vocabulary& v) {
 
 }  // namespace
 
+Result<Tokenizer> Tokenizer::parse(const json& tokenizer_json) {
+  return tokenizer_from([&] { return read_tokenizer_json(tokenizer_json); });
+}
+
+Result<Tokenizer> Tokenizer::parse(const VocabularyFiles& files) {
+  return tokenizer_from([&] { return read_vocab_and_merges(files); });
+}
+
 Result<Tokenizer> Tokenizer::load(const fs::path& directory) {
-  const bool single_file = fs::exists(directory / "tokenizer.json");
-  if (!single_file && !fs::exists(directory / "vocab.json")) {
-    return error("{} holds neither tokenizer.json nor vocab.json and merges.txt", directory.string());
-  }
-  auto vocabulary = single_file ? read_tokenizer_json(directory / "tokenizer.json") : read_vocab_and_merges(directory);
-  if (!vocabulary.ok()) return vocabulary.error().within(directory.string());
-  auto tokenizer = make(std::move(*vocabulary));
+  auto tokenizer = load_tokenizer(directory);
   if (!tokenizer.ok()) return tokenizer.error().within(directory.string());
   return tokenizer;
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <random>
+#include <tuple>
+#include <utility>
 
 #include "learning/documents.h"
 #include "learning/pretokenizer.h"
@@ -169,6 +171,34 @@ TEST(BpeTrainer, RefusesWhatCannotBe) {
   BpeTraining options;
   options.size = 100;
   EXPECT_NE(trainer.train(options).error().message.find("256 bytes"), std::string::npos);
+}
+
+TEST(Tokenizer, RefusesFilesOfAnotherKind) {
+  const auto good = *read_json(kGolden / "tokenizer.json");
+  ASSERT_TRUE(Tokenizer::parse(good).ok());
+  const auto message = [&](const char* pointer, const nlohmann::json& value) {
+    auto changed = good;
+    changed[nlohmann::json::json_pointer(pointer)] = value;
+    const auto tokenizer = Tokenizer::parse(changed);
+    return tokenizer.ok() ? std::string() : tokenizer.error().message;
+  };
+  for (const auto& [pointer, value, part] : std::vector<std::tuple<const char*, nlohmann::json, const char*>>{
+           {"/normalizer", {{"type", "NFC"}}, "normalizer"},
+           {"/pre_tokenizer", {{"type", "Whitespace"}}, "ByteLevel"},
+           {"/model/type", "Unigram", "Unigram"},
+           {"/model/vocab/!", "one", "not a tokenizer"},
+           {"/model/merges/0", "no_space", "merge of two pieces"},
+           {"/post_processor", {{"type", "BertProcessing"}}, "BertProcessing"},
+           {"/post_processor", {{"type", "RobertaProcessing"}, {"cls", {"a", 99999}}, {"sep", {"a", 0}}}, "99999"}}) {
+    EXPECT_NE(message(pointer, value).find(part), std::string::npos) << pointer << ": " << message(pointer, value);
+  }
+  VocabularyFiles files{*read_json(kGolden / "vocab.json"), *read_text(kGolden / "merges.txt")};
+  ASSERT_TRUE(Tokenizer::parse(files).ok());
+  for (auto* file : {&files.config, &files.vocab}) {
+    const auto before = std::exchange(*file, nlohmann::json::array({1, 2}));
+    EXPECT_FALSE(Tokenizer::parse(files).ok());
+    *file = before;
+  }
 }
 
 TEST(Tokenizer, ErrorsNameTheFile) {

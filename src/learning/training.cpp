@@ -20,6 +20,14 @@ Result<Method> method_named(std::string_view name) {
   return error("there is no method '{}' (full, linear, lora, adaptformer)", name);
 }
 
+Status TrainingOptions::check() const {
+  if (epochs <= 0 || batch <= 0) return error("epochs and batch must be positive");
+  if (!(rate > 0) || !std::isfinite(rate)) return error("a learning rate of {} is not positive", rate);
+  if (!(warmup >= 0 && warmup < 1)) return error("a warm-up of {} is not a fraction of the steps", warmup);
+  if (!(layer_decay > 0 && layer_decay <= 1)) return error("a layer decay of {} is not in (0, 1]", layer_decay);
+  return Done{};
+}
+
 std::string TrainingOptions::text() const {
   return fmt::format(
       "epochs={} batch={} rate={} beta1={} beta2={} eps={} weight_decay={} layer_decay={} schedule={} warmup={} "
@@ -102,15 +110,6 @@ class TrainingState {
   std::vector<Parameter> tensors_;
 };
 
-Status check_options(const TrainingOptions& o, const Samples& samples) {
-  if (o.epochs <= 0 || o.batch <= 0) return error("epochs and batch must be positive");
-  if (!(o.rate > 0) || !std::isfinite(o.rate)) return error("a learning rate of {} is not positive", o.rate);
-  if (!(o.warmup >= 0 && o.warmup < 1)) return error("a warm-up of {} is not a fraction of the steps", o.warmup);
-  if (!(o.layer_decay > 0 && o.layer_decay <= 1)) return error("a layer decay of {} is not in (0, 1]", o.layer_decay);
-  if (samples.size() == 0) return error("there is nothing to train on");
-  return Done{};
-}
-
 std::vector<int64_t> epoch_order(int64_t samples, uint64_t seed, int64_t epoch) {
   std::vector<int64_t> order(static_cast<size_t>(samples));
   std::iota(order.begin(), order.end(), int64_t{0});
@@ -177,7 +176,8 @@ Result<TrainingReport> train(Model& model, const Samples& samples, Method method
                              const TrainingObserver& observe) {
   return catch_torch([&]() -> Result<TrainingReport> {
     const at::AutoGradMode grad(true);
-    ZKAPEX_CHECK(check_options(options, samples));
+    ZKAPEX_CHECK(options.check());
+    if (samples.size() == 0) return error("there is nothing to train on");
     ZKAPEX_TRY(auto trainable, trainable_parameters(model, method, options.layer_decay));
     const auto optimizer = make_adamw(std::move(trainable), options.adamw);
     const TrainingState state(

@@ -30,6 +30,7 @@ struct TrainingOptions {
   int64_t checkpoint_every = 0;
   int64_t stop_after = 0;  // steps of this run, to be resumed from the checkpoint; 0: to the end
 
+  [[nodiscard]] Status check() const;
   [[nodiscard]] std::string text() const;  // all that decides the result, to be compared on resuming
 };
 

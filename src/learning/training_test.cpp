@@ -9,6 +9,7 @@
 #include "learning/model_files.h"
 #include "learning/synthetic.h"
 #include "learning/tensor_files.h"
+#include "learning/tensor_testing.h"
 #include "learning/testing.h"
 
 namespace zkapex {
