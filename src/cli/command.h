@@ -29,6 +29,7 @@ void add_verify(CLI::App& parent, Action& action);
 void add_bench(CLI::App& parent, Action& action);
 #ifdef ZKAPEX_LEARNING
 void add_learning(CLI::App& parent, Action& action);  // after add_bench, which it adds to
+void add_demo(CLI::App& parent, Action& action);
 #endif
 void add_bench_argument(CLI::App& bench, Action& action);  // commands of bench
 void add_bench_window(CLI::App& bench, Action& action);

@@ -69,6 +69,7 @@ int run(int argc, char** argv) {
   add_bench(app, action);
 #ifdef ZKAPEX_LEARNING
   add_learning(app, action);
+  add_demo(app, action);
 #endif
 
   try {

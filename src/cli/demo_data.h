@@ -1,0 +1,20 @@
+// The demo's images: photos for the provider, sketches for each client, and what is kept apart to measure on.
+#pragma once
+
+#include "cli/demo_settings.h"
+#include "learning/dataset.h"
+
+namespace zkapex::cli {
+
+// One split file per client. All share "train", "forget", "retain" (photos of the provider) and "validation", "test",
+// "forget-validation", "forget-test" (photos that nobody trains on). "personal", "personal-validation" and
+// "personal-test" are sketches of the client's own: of images that are in no other set, none of the forgotten class.
+[[nodiscard]] Result<std::vector<Splits>> demo_splits(const DemoSettings& settings);
+
+[[nodiscard]] InputFormat demo_format();
+inline constexpr int64_t kDemoImageSize = 28;
+
+// The model's config.json.
+[[nodiscard]] nlohmann::json demo_model_config(const DemoSettings& settings);
+
+}  // namespace zkapex::cli
