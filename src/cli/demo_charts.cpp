@@ -28,7 +28,7 @@ std::string_view model_title(std::string_view key) {
 std::string accuracy_bars(const ordered_json& client, std::string_view forgotten) {
   constexpr double kLeft = 104, kRight = 44, kBar = 15, kStep = 20, kGroup = 112, kTop = 24;
   const double scale = (kWidth - kLeft - kRight) / 100;
-  Svg svg(kWidth, kTop + 2 * kGroup + 14, "Accuracies of the client's models");
+  Svg svg(kWidth, kTop + 2 * kGroup + 12, "Accuracies of the client's models");
   const std::pair<const char*, std::string> groups[] = {
       {"forget_accuracy", fmt::format("photos of the forgotten class ({})", escaped(forgotten))},
       {"personal_accuracy", "own sketches"}};
@@ -50,7 +50,7 @@ std::string accuracy_bars(const ordered_json& client, std::string_view forgotten
     svg.line(kLeft + tick * scale, bottom, kLeft + tick * scale, bottom + 4, "axis");
     svg.text(kLeft + tick * scale, bottom + 16, fmt::format("{}", tick), "small", Anchor::kMiddle);
   }
-  svg.text(kWidth, bottom + 16, "% right", "small", Anchor::kEnd);
+  svg.text(kLeft, bottom + 30, "share of images that the model has right (%)", "small");
   return svg.finish();
 }
 
@@ -76,6 +76,11 @@ std::string loss_histogram(const ordered_json& client, const std::string& model,
            fmt::format("{}: AUC {:.3f}", model_title(model),
                        client.at("models").at(model).at("membership").at("auc").get<double>()),
            "strong");
+  const double legend = kWidth - 150;
+  svg.rect(legend, 3.5, 9, 9, "members");
+  svg.text(legend + 13, 12, "trained on", "small");
+  svg.rect(legend + 78, 3.5, 9, 9, "others");
+  svg.text(legend + 91, 12, "never seen", "small");
   const double above = kTop + kHalf, below = above + kAxis;
   for (const bool members : {true, false}) {
     const auto shares = losses.at(model).at(members ? "members" : "others").get<std::vector<double>>();
@@ -89,8 +94,6 @@ std::string loss_histogram(const ordered_json& client, const std::string& model,
     svg.text(kLeft - 5, end + (members ? 8 : 0), fmt::format("{:.0f} %", 100 * tallest), "small", Anchor::kEnd);
     svg.line(kLeft, members ? above : below, kWidth - 6, members ? above : below, "axis");
     svg.line(kLeft, members ? kTop : below, kLeft, members ? above : below + kHalf, "axis");
-    svg.text(kWidth - 6, members ? kTop + 8 : below + kHalf, members ? "trained on" : "never seen", "small",
-             Anchor::kEnd);
   }
   const double tick = top > 12 ? 4 : top > 6 ? 2 : top > 2 ? 1 : 0.25;
   for (double at = 0; at <= top + 1e-9; at += tick) {
@@ -145,7 +148,7 @@ std::string layer_errors(const ordered_json& client, double certified) {
   };
   Svg svg(kWidth, bottom + 36, "Distance from the exact operator in each layer");
   svg.line(place(certified), kTop - 14, place(certified), bottom, "limit");
-  svg.text(place(certified), kTop - 20, fmt::format("certified {:.0e}", certified), "small", Anchor::kMiddle);
+  svg.text(place(certified), kTop - 20, fmt::format("certified: {:.0e}", certified), "small", Anchor::kMiddle);
   double y = kTop;
   for (const ordered_json& layer : layers) {
     const double error = layer.at("error").get<double>();
@@ -153,7 +156,7 @@ std::string layer_errors(const ordered_json& client, double certified) {
     svg.line(kLeft, y + 5, kWidth - kRight, y + 5, "grid");
     if (error > 0) {
       svg.circle(place(error), y + 5, 4.5, "ours");
-      svg.text(place(error) - 9, y + 9, fmt::format("{:.1e}", error), "small", Anchor::kEnd);
+      svg.text(place(error) + 8, y + 9, fmt::format("{:.1e}", error), "small halo");
     } else {
       svg.text(kLeft + 4, y + 9, "nothing masked", "small");
     }
@@ -165,7 +168,7 @@ std::string layer_errors(const ordered_json& client, double certified) {
     svg.line(x, bottom, x, bottom + 4, "axis");
     svg.text(x, bottom + 16, fmt::format("1e{}", power), "small", Anchor::kMiddle);
   }
-  svg.text(kWidth, bottom + 31, "worst block: at most so far from the exact operator", "small", Anchor::kEnd);
+  svg.text(kLeft, bottom + 31, "worst block: distance from the exact operator, at most", "small");
   return svg.finish();
 }
 

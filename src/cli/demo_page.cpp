@@ -58,6 +58,11 @@ class Page {
   [[nodiscard]] std::string figure(const std::string& pointer, FigureStyle style) const {
     return fmt::format("<span data-figure=\"{}\">{}</span>", pointer, figure_text(at(pointer), style));
   }
+  // "4/1" is 4.
+  [[nodiscard]] std::string cap() const {
+    const std::string fraction = text("/deployment/cap");
+    return fraction.ends_with("/1") ? fraction.substr(0, fraction.size() - 2) : fraction;
+  }
   void cell(const std::string& content) { put("<td>{}</td>", content); }
 
   void head() {
@@ -65,13 +70,16 @@ class Page {
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
         "<title>zkapex demo: forgetting “{}”, proved</title><style>{}</style></head><body><main>",
         text("/forgotten_class"), kDemoStyle);
+    std::string names;
+    for (const ordered_json& client : report_.at("clients"))
+      names += (names.empty() ? "" : " and ") + escaped(client.at("name").get<std::string>());
     put("<h1>Forgetting “{}”, and proving it</h1>", text("/forgotten_class"));
-    put("<p>A provider trained a small vision transformer on photos of clothes. {} clients adapted it to private "
+    put("<p>A provider trained a small vision transformer on photos of clothes. The clients {} adapted it to private "
         "sketches "
         "of their own. Then the class “{}” had to go. Each client removed the weights that the provider named, "
         "compensated "
         "the rest with the curvature of its own data, and proved in zero knowledge that it did exactly that.</p>",
-        report_.at("clients").size(), text("/forgotten_class"));
+        names, text("/forgotten_class"));
     put("<div class=\"tiles\">");
     const std::string ours = "/clients/0/models/ours/";
     tile(figure(ours + "forget_accuracy", FigureStyle::kPercent),
@@ -98,7 +106,7 @@ class Page {
         "<li>in every block θ_u is within the certified error {} of the exact optimum for that client’s curvature,</li>"
         "<li>compensation moved the model at most {} times what the mask removed (in squares),</li>"
         "<li>everything else is unchanged.</li></ul>",
-        text("/deployment/certified_error"), text("/deployment/cap"));
+        text("/deployment/certified_error"), cap());
     put("<p>The provider learns that this is true, and nothing about weights or sketches. That the curvature comes "
         "from the "
         "client’s own data is not proved: it is committed before the mask is known.</p>");
@@ -121,10 +129,11 @@ class Page {
           text(client + "/name"), figure(client + "/recovery", FigureStyle::kPercent));
       for (const auto& [key, model] : at(client + "/models").items()) {
         const std::string m = client + "/models/" + key;
-        put("<tr class=\"{0}\"><td><span class=\"swatch {0}\"></span>{1}</td>", key, model_title(key));
+        put("<tr class=\"{0}\"><td class=\"nowrap\"><span class=\"swatch {0}\"></span>{1}</td>", key, model_title(key));
         cell(figure(m + "/forget_accuracy", FigureStyle::kPercent));
         cell(figure(m + "/personal_accuracy", FigureStyle::kPercent));
-        cell(fmt::format("{}<br><span class=\"muted\">{}–{}</span>", figure(m + "/membership/auc", FigureStyle::kAuc),
+        cell(fmt::format("{}<br><span class=\"muted nowrap\">{}–{}</span>",
+                         figure(m + "/membership/auc", FigureStyle::kAuc),
                          figure(m + "/membership/auc_low", FigureStyle::kAuc),
                          figure(m + "/membership/auc_high", FigureStyle::kAuc)));
         put("</tr>");
@@ -218,7 +227,7 @@ class Page {
       put("<h3>{}</h3><div class=\"cards\">", escaped(client.at("name").get<std::string>()));
       for (const ordered_json& example : client.at("examples")) {
         const std::string kind = example.at("kind").get<std::string>(), label = example.at("class").get<std::string>();
-        put("<div class=\"card\"><img src=\"{}\" alt=\"{} of a {}\" width=\"28\" height=\"28\"><dl>",
+        put("<div class=\"card\"><img src=\"{}\" alt=\"{} of a {}\" width=\"112\" height=\"112\"><dl>",
             example.at("image").get<std::string>(), kind, escaped(label));
         put("<dt>{}</dt><dd><b>{}</b></dd>", kind, escaped(label));
         for (const auto& [key, title] : {std::pair("before", "before"), {"ours", "after"}}) {

@@ -23,7 +23,7 @@ p { max-width: 74ch; margin: .5em 0; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; margin: 18px 0; }
 .tile { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 12px 14px; }
 .tile b { display: block; font-size: 1.45rem; line-height: 1.25; font-variant-numeric: tabular-nums; }
-.tile span { color: var(--muted); font-size: .84rem; line-height: 1.35; display: block; }
+.tile > span { color: var(--muted); font-size: .84rem; line-height: 1.35; display: block; }
 .pair { display: grid; grid-template-columns: 1fr; gap: 8px 32px; align-items: start; }
 @media (min-width: 860px) { .pair { grid-template-columns: 1fr 1fr; } }
 .three { display: grid; grid-template-columns: repeat(auto-fit, minmax(280px, 1fr)); gap: 8px 28px; }
@@ -36,18 +36,19 @@ th:first-child, td:first-child { text-align: left; padding-left: 0; } th { font-
 thead th { vertical-align: bottom; color: var(--muted); font-size: .84rem; }
 tr.client th { padding-top: 14px; } tr.ours td { font-weight: 700; }
 table.words td, table.words th { text-align: left; }
+[data-figure], .nowrap { white-space: nowrap; }
 .swatch { display: inline-block; width: .72em; height: .72em; border-radius: 2px; margin-right: .5em; }
 .swatch.before { background: var(--before); } .swatch.mask_only { background: var(--mask); }
 .swatch.ours { background: var(--ours); } .swatch.exact { background: var(--exact); }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 12px; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 10px; font-size: .84rem; line-height: 1.4; }
-.card img { width: 100%; max-width: 112px; display: block; margin: 0 auto 8px; image-rendering: pixelated; border-radius: 4px; }
+.card img { width: 112px; height: 112px; display: block; margin: 0 auto 8px; image-rendering: pixelated; border-radius: 4px; }
 .card dl { margin: 0; } .card dt { color: var(--muted); } .card dd { margin: 0 0 4px; }
 pre { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 12px 14px; overflow-x: auto; font-size: .82rem; line-height: 1.5; }
 svg text { fill: var(--ink); font: 12px system-ui, "DejaVu Sans", sans-serif; }
-svg .small { fill: var(--muted); font-size: 10.5px; } svg .strong { font-weight: 600; } svg .value { font-weight: 600; }
+svg .small { fill: var(--muted); font-size: 10.5px; } svg .halo { paint-order: stroke; stroke: var(--ground); stroke-width: 4px; } svg .strong { font-weight: 600; } svg .value { font-weight: 600; }
 svg .before { fill: var(--before); } svg .mask_only { fill: var(--mask); } svg .ours { fill: var(--ours); } svg .exact { fill: var(--exact); }
-svg .members { fill: var(--before); } svg .others { fill: var(--mask); }
+svg .members { fill: var(--muted); } svg .others { fill: var(--line); stroke: var(--muted); stroke-width: 1; }
 svg .axis { stroke: var(--muted); stroke-width: 1; } svg .grid { stroke: var(--line); stroke-width: 1; }
 svg .limit { stroke: var(--bad); stroke-width: 1.5; stroke-dasharray: 4 3; }
 svg .lane { stroke: var(--line); stroke-width: 2; } svg .box, svg .note { fill: var(--card); stroke: var(--line); }

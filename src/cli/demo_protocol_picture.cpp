@@ -47,7 +47,7 @@ std::string kilobytes(const nlohmann::ordered_json& bytes) {
 
 std::string protocol_picture(const nlohmann::ordered_json& report) {
   const auto& client = report.at("clients").at(0);
-  Sequence s(512, "The protocol: registration, mask, proof, verdict");
+  Sequence s(452, "The protocol: registration, mask, proof, verdict");
   s.message(false, "deployment", "weights in reach, blocks, certified error");
   s.note(false, "weights θ_p, curvature C_p", "of its own private data");
   s.message(true, "Com(θ_p), Com(C_p), range proofs", "once, " + kilobytes(client.at("registration_bytes")));
