@@ -31,7 +31,7 @@ std::string accuracy_bars(const ordered_json& client, std::string_view forgotten
   Svg svg(kWidth, kTop + 2 * kGroup + 12, "Accuracies of the client's models");
   const std::pair<const char*, std::string> groups[] = {
       {"forget_accuracy", fmt::format("photos of the forgotten class ({})", escaped(forgotten))},
-      {"personal_accuracy", "own sketches"}};
+      {"personal_accuracy", "own drawings"}};
   double y = kTop;
   for (const auto& [key, title] : groups) {
     svg.text(0, y - 8, title, "strong");
@@ -105,7 +105,7 @@ std::string loss_histogram(const ordered_json& client, const std::string& model,
 }
 
 std::string layer_bars(const ordered_json& client) {
-  constexpr double kLeft = 78, kRight = 44, kBar = 9, kStep = 26, kTop = 30;
+  constexpr double kLeft = 78, kRight = 44, kBar = 11, kStep = 31, kTop = 30;
   const ordered_json& layers = client.at("layers");
   double longest = 1e-12;
   for (const ordered_json& layer : layers) {
@@ -119,12 +119,12 @@ std::string layer_bars(const ordered_json& client) {
   svg.text(155, 13, "moved by compensation (norms)", "small");
   double y = kTop;
   for (const ordered_json& layer : layers) {
-    svg.text(kLeft - 8, y + 13, layer.at("name").get<std::string>(), "", Anchor::kEnd);
+    svg.text(kLeft - 8, y + 15, layer.at("name").get<std::string>(), "", Anchor::kEnd);
     double at = y;
     for (const auto& [key, style] : {std::pair("removed_norm", "mask_only"), {"moved_norm", "ours"}}) {
       const double value = layer.at(key).get<double>();
       svg.rect(kLeft, at, std::max(1.0, value * scale), kBar, style, 2);
-      svg.text(kLeft + value * scale + 5, at + kBar - 0.5, fmt::format("{:.2f}", value), "small");
+      svg.text(kLeft + value * scale + 5, at + kBar - 1.5, fmt::format("{:.2f}", value), "small");
       at += kBar + 1;
     }
     y += kStep;

@@ -28,12 +28,12 @@ Status write_curvature(DemoRun& run, size_t k, const Deployment& deployment) {
   const std::string& client = run.settings.clients[k];
   const SecondsSince seconds;
   ZKAPEX_TRY(const auto model, load_model(run.files.personal(client)));
-  ZKAPEX_TRY(const Samples sketches, Samples::open(run.splits[k].sets.at("personal"), demo_format(), model->config()));
+  ZKAPEX_TRY(const Samples drawings, Samples::open(run.splits[k].sets.at("personal"), demo_format(), model->config()));
   FisherStoreOptions options;
   options.damping = {Damping::Kind::kRelative, run.settings.damping};
   Progress progress(run.work.progress, client + " computes curvature", "blocks", deployment.layout().blocks());
   const BatchSource batches =
-      sketches.batches(32, run.settings.fisher_samples, derived_seed(run.settings.seed, 400 + k));
+      drawings.batches(32, run.settings.fisher_samples, derived_seed(run.settings.seed, 400 + k));
   ZKAPEX_TRY(const FisherStoreReport report,
              write_fisher_store(*model, batches, deployment, options, run.files.store(client), *run.work.pool,
                                 [&](uint64_t blocks) { progress.advance(blocks); }));

@@ -103,7 +103,7 @@ void add_commands(DemoRun& run) {
       fmt::format("zkapex evaluate --model {0}/{1}/unlearned --splits {0}/{1}/splits.json", root, client)};
   const DemoSettings& s = run.settings;
   run.report["summary"] = fmt::format(
-      "Fashion-MNIST: {} photos to train on, {} sketches per client to personalize on; a ViT with {} blocks of width "
+      "Fashion-MNIST: {} photos to train on, {} drawings per client to personalize on; a ViT with {} blocks of width "
       "{}, "
       "patches of {} pixels; {} % of the weights in reach masked; damping {} of each block's mean diagonal, {}-bit "
       "factors; {} threads; {:.0f} s in all",
@@ -165,7 +165,7 @@ void add_demo(CLI::App& parent, Action& action) {
   options->common.offer_threads(*command);
   options->common.offer_memory(*command);
   command->footer(
-      "A provider trains a small ViT on photos of clothes. Two clients fine-tune it on sketches of their own. One "
+      "A provider trains a small ViT on photos of clothes. Two clients fine-tune it on drawings of their own. One "
       "class\n"
       "must be forgotten: the provider publishes which weights go; each client removes them, compensates, and proves "
       "it;\n"

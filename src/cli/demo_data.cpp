@@ -8,31 +8,23 @@ namespace zkapex::cli {
 
 namespace {
 
-std::vector<int64_t> with_class(const std::vector<int64_t>& from, const Catalog& catalog, int64_t label, bool wanted) {
+enum class Keep { kClass, kOthers };
+
+std::vector<int64_t> filtered(const std::vector<int64_t>& from, const Catalog& catalog, int64_t label, Keep keep) {
   std::vector<int64_t> out;
-  std::ranges::copy_if(from, std::back_inserter(out),
-                       [&](int64_t k) { return (catalog.labels[static_cast<size_t>(k)] == label) == wanted; });
+  std::ranges::copy_if(from, std::back_inserter(out), [&](int64_t k) {
+    return (catalog.labels[static_cast<size_t>(k)] == label) == (keep == Keep::kClass);
+  });
   return out;
 }
 
-// Hands out what is left of a shuffled list.
-class Pool {
- public:
-  Pool(std::vector<int64_t> items, uint64_t seed) : items_(std::move(items)) { shuffle(items_, seed); }
-
-  Result<std::vector<int64_t>> take(int64_t count) {
-    const auto n = static_cast<size_t>(count);
-    if (items_.size() < n)
-      return error("there are not enough images for the clients: {} are missing", n - items_.size());
-    std::vector<int64_t> out(items_.end() - count, items_.end());
-    items_.resize(items_.size() - n);
-    std::ranges::sort(out);
-    return out;
-  }
-
- private:
-  std::vector<int64_t> items_;
-};
+// Takes `count` of what is left of a shuffled list.
+std::vector<int64_t> take(std::vector<int64_t>& items, int64_t count) {
+  std::vector<int64_t> out(items.end() - count, items.end());
+  items.resize(items.size() - out.size());
+  std::ranges::sort(out);
+  return out;
+}
 
 }  // namespace
 
@@ -58,26 +50,31 @@ Result<std::vector<Splits>> demo_splits(const DemoSettings& s) {
   }
   const Catalog &photos = catalogs.at(options.data.text()), &tests = catalogs.at(options.test_data->text());
   const auto clients = static_cast<int64_t>(s.clients.size());
-  const int64_t sketches = s.personal + s.personal_validation + s.personal_test;
+  const int64_t drawings = s.personal + s.personal_validation + s.personal_test;
   options.train = s.train, options.validation = s.validation, options.test = s.test;
-  options.personal = clients * sketches * 5 / 4;  // about a tenth is of the forgotten class and falls out
+  options.personal_data = options.data;
+  options.personal_data->sketched = options.personal_data->chalk = true;
+  options.personal = clients * drawings * 5 / 4;  // about a tenth is of the forgotten class and falls out
   options.forget = fmt::format("class:{}", s.forgotten_class);
   options.seed = s.seed;
   ZKAPEX_TRY(const Splits dealt, make_splits(options, catalogs));
 
   const SampleSet& personal = dealt.sets.at("personal");
-  Pool pool(with_class(personal.indices, photos, s.forgotten_class, false), derived_seed(s.seed, 200));
+  std::vector<int64_t> pool = filtered(personal.indices, photos, s.forgotten_class, Keep::kOthers);
+  if (static_cast<int64_t>(pool.size()) < clients * drawings)
+    return error("there are not enough images for the clients");
+  shuffle(pool, derived_seed(s.seed, 200));
   std::vector<Splits> out;
   for (int64_t k = 0; k < clients; ++k) {
     Splits own = dealt;
     for (const auto& [name, count] : {std::pair("personal", s.personal),
                                       {"personal-validation", s.personal_validation},
                                       {"personal-test", s.personal_test}}) {
-      ZKAPEX_TRY(std::vector<int64_t> indices, pool.take(count));
-      own.sets[name] = {personal.source, std::move(indices)};
+      own.sets[name] = {personal.source, take(pool, count)};
     }
     const SampleSet& validation = own.sets.at("validation");
-    own.sets["forget-validation"] = {validation.source, with_class(validation.indices, tests, s.forgotten_class, true)};
+    own.sets["forget-validation"] = {validation.source,
+                                     filtered(validation.indices, tests, s.forgotten_class, Keep::kClass)};
     ZKAPEX_CHECK(own.check());
     out.push_back(std::move(own));
   }

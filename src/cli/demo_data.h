@@ -1,4 +1,4 @@
-// The demo's images: photos for the provider, sketches for each client, and what is kept apart to measure on.
+// The demo's images: photos for the provider, drawings for each client, and what is kept apart to measure on.
 #pragma once
 
 #include "cli/demo_settings.h"
@@ -8,7 +8,8 @@ namespace zkapex::cli {
 
 // One split file per client. All share "train", "forget", "retain" (photos of the provider) and "validation", "test",
 // "forget-validation", "forget-test" (photos that nobody trains on). "personal", "personal-validation" and
-// "personal-test" are sketches of the client's own: of images that are in no other set, none of the forgotten class.
+// "personal-test" are the client's own drawings, in chalk: of images that are in no other set, none of the forgotten
+// class. (With drawings of the class among them compensation would bring it back, as a part of what the client wants.)
 [[nodiscard]] Result<std::vector<Splits>> demo_splits(const DemoSettings& settings);
 
 [[nodiscard]] InputFormat demo_format();

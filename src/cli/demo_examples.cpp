@@ -78,8 +78,8 @@ Result<ordered_json> example_predictions(const std::vector<const Model*>& models
   return catch_torch([&]() -> Result<ordered_json> {
     constexpr size_t kOfEach = 4;
     ZKAPEX_TRY(ordered_json out, first_right(models, sets.forget_test, kOfEach, false, "photo"));
-    ZKAPEX_TRY(const ordered_json sketches, first_right(models, sets.personal, kOfEach, true, "sketch"));
-    out.insert(out.end(), sketches.begin(), sketches.end());
+    ZKAPEX_TRY(const ordered_json drawings, first_right(models, sets.personal, kOfEach, true, "drawing"));
+    out.insert(out.end(), drawings.begin(), drawings.end());
     return out;
   });
 }

@@ -16,7 +16,7 @@ inline constexpr const char* kModelKeys[] = {"before", "mask_only", "ours", "exa
 struct DemoSets {
   Samples members;      // forgotten images that the provider trained on
   Samples forget_test;  // photos of the forgotten class that nobody trained on
-  Samples personal;     // the client's held-out sketches
+  Samples personal;     // the client's held-out drawings
 
   [[nodiscard]] static Result<DemoSets> open(const DemoSettings& settings, const Splits& splits,
                                              const ModelConfig& config);

@@ -75,7 +75,7 @@ class Page {
       names += (names.empty() ? "" : " and ") + escaped(client.at("name").get<std::string>());
     put("<h1>Forgetting “{}”, and proving it</h1>", text("/forgotten_class"));
     put("<p>A provider trained a small vision transformer on photos of clothes. The clients {} adapted it to private "
-        "sketches "
+        "drawings "
         "of their own. Then the class “{}” had to go. Each client removed the weights that the provider named, "
         "compensated "
         "the rest with the curvature of its own data, and proved in zero knowledge that it did exactly that.</p>",
@@ -87,7 +87,7 @@ class Page {
              figure("/clients/0/models/before/forget_accuracy", FigureStyle::kPercent));
     tile(
         figure(ours + "personal_accuracy", FigureStyle::kPercent),
-        "accuracy on own sketches, was " + figure("/clients/0/models/before/personal_accuracy", FigureStyle::kPercent));
+        "accuracy on own drawings, was " + figure("/clients/0/models/before/personal_accuracy", FigureStyle::kPercent));
     tile(figure("/clients/0/proof_bytes", FigureStyle::kKilobytes),
          "proof, made in " + figure("/clients/0/seconds/prove", FigureStyle::kSeconds));
     tile(figure("/verification/windows_seconds", FigureStyle::kSeconds),
@@ -107,7 +107,7 @@ class Page {
         "<li>compensation moved the model at most {} times what the mask removed (in squares),</li>"
         "<li>everything else is unchanged.</li></ul>",
         text("/deployment/certified_error"), cap());
-    put("<p>The provider learns that this is true, and nothing about weights or sketches. That the curvature comes "
+    put("<p>The provider learns that this is true, and nothing about weights or drawings. That the curvature comes "
         "from the "
         "client’s own data is not proved: it is committed before the mask is known.</p>");
     put("<p>Here the mask takes {} of {} weights that unlearning reaches, in {} Fisher blocks of {}.</p></div></div>",
@@ -120,7 +120,7 @@ class Page {
         "model was "
         "trained on; lower is better. Membership: can one tell from the loss which photos of the class were trained "
         "on? "
-        "0.5 is chance.</caption><thead><tr><th>model</th><th>forgotten class</th><th>own sketches</th>"
+        "0.5 is chance.</caption><thead><tr><th>model</th><th>forgotten class</th><th>own drawings</th>"
         "<th>membership AUC<br>(95 % interval)</th></tr></thead><tbody>",
         text("/forgotten_class"));
     for (size_t k = 0; k < report_.at("clients").size(); ++k) {
@@ -222,12 +222,12 @@ class Page {
   void examples() {
     put("<h2>Some images</h2><p>The first ones that each client’s model had right before: photos of the forgotten "
         "class, and "
-        "its own sketches, each of another class.</p>");
+        "its own drawings, each of another class.</p>");
     for (const ordered_json& client : report_.at("clients")) {
       put("<h3>{}</h3><div class=\"cards\">", escaped(client.at("name").get<std::string>()));
       for (const ordered_json& example : client.at("examples")) {
         const std::string kind = example.at("kind").get<std::string>(), label = example.at("class").get<std::string>();
-        put("<div class=\"card\"><img src=\"{}\" alt=\"{} of a {}\" width=\"112\" height=\"112\"><dl>",
+        put("<div class=\"card\"><img src=\"{}\" alt=\"{} of a {}\" width=\"96\" height=\"96\"><dl>",
             example.at("image").get<std::string>(), kind, escaped(label));
         put("<dt>{}</dt><dd><b>{}</b></dd>", kind, escaped(label));
         for (const auto& [key, title] : {std::pair("before", "before"), {"ours", "after"}}) {

@@ -40,13 +40,14 @@ table.words td, table.words th { text-align: left; }
 .swatch { display: inline-block; width: .72em; height: .72em; border-radius: 2px; margin-right: .5em; }
 .swatch.before { background: var(--before); } .swatch.mask_only { background: var(--mask); }
 .swatch.ours { background: var(--ours); } .swatch.exact { background: var(--exact); }
-.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 12px; }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(122px, 1fr)); gap: 10px; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 10px; font-size: .84rem; line-height: 1.4; }
-.card img { width: 112px; height: 112px; display: block; margin: 0 auto 8px; image-rendering: pixelated; border-radius: 4px; }
+.card img { width: 96px; height: 96px; display: block; margin: 0 auto 8px; image-rendering: pixelated; border-radius: 4px; }
 .card dl { margin: 0; } .card dt { color: var(--muted); } .card dd { margin: 0 0 4px; }
+@media (max-width: 480px) { table { font-size: .8rem; } th, td { padding: 5px 4px; } thead th { font-size: .76rem; } }
 pre { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 12px 14px; overflow-x: auto; font-size: .82rem; line-height: 1.5; }
 svg text { fill: var(--ink); font: 12px system-ui, "DejaVu Sans", sans-serif; }
-svg .small { fill: var(--muted); font-size: 10.5px; } svg .halo { paint-order: stroke; stroke: var(--ground); stroke-width: 4px; } svg .strong { font-weight: 600; } svg .value { font-weight: 600; }
+svg .small { fill: var(--muted); font-size: 11px; } svg .halo { paint-order: stroke; stroke: var(--ground); stroke-width: 4px; } svg .strong { font-weight: 600; } svg .value { font-weight: 600; }
 svg .before { fill: var(--before); } svg .mask_only { fill: var(--mask); } svg .ours { fill: var(--ours); } svg .exact { fill: var(--exact); }
 svg .members { fill: var(--muted); } svg .others { fill: var(--line); stroke: var(--muted); stroke-width: 1; }
 svg .axis { stroke: var(--muted); stroke-width: 1; } svg .grid { stroke: var(--line); stroke-width: 1; }

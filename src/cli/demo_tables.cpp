@@ -30,7 +30,7 @@ std::string figure_text(const ordered_json& value, FigureStyle style) {
 
 std::string demo_tables(const ordered_json& report) {
   std::string out =
-      fmt::format("{:<9} {:<18} {:>14} {:>14} {:>22}\n", "", "", "forgotten", "own sketches", "membership AUC (95 %)");
+      fmt::format("{:<9} {:<18} {:>14} {:>14} {:>22}\n", "", "", "forgotten", "own drawings", "membership AUC (95 %)");
   for (const ordered_json& client : report.at("clients")) {
     bool first = true;
     for (const auto& [key, model] : client.at("models").items()) {

@@ -63,10 +63,10 @@ Status retrain_without_forgotten(DemoRun& run) {
 }
 
 Status personalize_clients(DemoRun& run) {
-  run.tell.step("clients", "each fine-tunes the model on sketches of its own");
+  run.tell.step("clients", "each fine-tunes the model on chalk drawings of its own");
   for (size_t k = 0; k < run.settings.clients.size(); ++k) {
     const std::string& client = run.settings.clients[k];
-    const SampleSet& sketches = run.splits[k].sets.at("personal");
+    const SampleSet& drawings = run.splits[k].sets.at("personal");
     // The retrained model is personalized in the same way, for the comparison.
     for (const bool exact : {false, true}) {
       const Path from = exact ? run.files.retrained() : run.files.original();
@@ -74,11 +74,11 @@ Status personalize_clients(DemoRun& run) {
       ZKAPEX_TRY(const auto model, load_model(from));
       const std::string label = fmt::format("{} personalizes{}", client, exact ? " the retrained model" : "");
       ZKAPEX_TRY(const double seconds,
-                 train_on(run, *model, sketches, run.settings.personalization, kPersonal + k, label));
+                 train_on(run, *model, drawings, run.settings.personalization, kPersonal + k, label));
       ZKAPEX_CHECK(make_folder(to));
       ZKAPEX_CHECK(save_model(*model, to));
       run.client_report(k)["seconds"][exact ? "personalize_retrained" : "personalize"] = seconds;
-      if (!exact) run.tell.say(fmt::format("    {}: {} sketches, {:.0f} s", client, sketches.indices.size(), seconds));
+      if (!exact) run.tell.say(fmt::format("    {}: {} drawings, {:.0f} s", client, drawings.indices.size(), seconds));
     }
   }
   return Done{};
