@@ -104,9 +104,8 @@ void add_commands(DemoRun& run) {
   const DemoSettings& s = run.settings;
   run.report["summary"] = fmt::format(
       "Fashion-MNIST: {} photos to train on, {} drawings per client to personalize on; a ViT with {} blocks of width "
-      "{}, "
-      "patches of {} pixels; {} % of the weights in reach masked; damping {} of each block's mean diagonal, {}-bit "
-      "factors; {} threads; {:.0f} s in all",
+      "{}, patches of {} pixels; {} % of the weights in reach masked; damping {} of each block's mean diagonal, "
+      "{}-bit factors; {} threads; {:.0f} s in all",
       s.train, s.personal, s.layers, s.hidden, s.patch, 100 * std::stod(s.ratio), s.damping, s.curvature_bits,
       run.work.pool->size(), run.report["seconds"]["total"].get<double>());
 }

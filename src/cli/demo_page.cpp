@@ -75,10 +75,9 @@ class Page {
       names += (names.empty() ? "" : " and ") + escaped(client.at("name").get<std::string>());
     put("<h1>Forgetting “{}”, and proving it</h1>", text("/forgotten_class"));
     put("<p>A provider trained a small vision transformer on photos of clothes. The clients {} adapted it to private "
-        "drawings "
-        "of their own. Then the class “{}” had to go. Each client removed the weights that the provider named, "
-        "compensated "
-        "the rest with the curvature of its own data, and proved in zero knowledge that it did exactly that.</p>",
+        "drawings of their own. Then the class “{}” had to go. Each client removed the weights that the provider "
+        "named, compensated the rest with the curvature of its own data, and proved in zero knowledge that it did "
+        "exactly that.</p>",
         names, text("/forgotten_class"));
     put("<div class=\"tiles\">");
     const std::string ours = "/clients/0/models/ours/";
@@ -108,8 +107,7 @@ class Page {
         "<li>everything else is unchanged.</li></ul>",
         text("/deployment/certified_error"), cap());
     put("<p>The provider learns that this is true, and nothing about weights or drawings. That the curvature comes "
-        "from the "
-        "client’s own data is not proved: it is committed before the mask is known.</p>");
+        "from the client’s own data is not proved: it is committed before the mask is known.</p>");
     put("<p>Here the mask takes {} of {} weights that unlearning reaches, in {} Fisher blocks of {}.</p></div></div>",
         figure("/mask/masked", FigureStyle::kPlain), figure("/deployment/covered_weights", FigureStyle::kPlain),
         figure("/deployment/blocks", FigureStyle::kPlain), figure("/deployment/block", FigureStyle::kPlain));
@@ -117,10 +115,8 @@ class Page {
 
   void models_table() {
     put("<h2>What it did to the models</h2><div class=\"scroll\"><table><caption>Forgotten: photos of “{}” that no "
-        "model was "
-        "trained on; lower is better. Membership: can one tell from the loss which photos of the class were trained "
-        "on? "
-        "0.5 is chance.</caption><thead><tr><th>model</th><th>forgotten class</th><th>own drawings</th>"
+        "model was trained on; lower is better. Membership: can one tell from the loss which photos of the class were "
+        "trained on? 0.5 is chance.</caption><thead><tr><th>model</th><th>forgotten class</th><th>own drawings</th>"
         "<th>membership AUC<br>(95 % interval)</th></tr></thead><tbody>",
         text("/forgotten_class"));
     for (size_t k = 0; k < report_.at("clients").size(); ++k) {
@@ -178,9 +174,8 @@ class Page {
 
   void cheats_table() {
     put("<h2>Cheating</h2><p>The same verifier, and a client that would rather not forget. It plays {}, with all of "
-        "{}’s "
-        "secrets.</p><div class=\"scroll\"><table class=\"words\"><thead><tr><th>the client</th><th>verdict</th>"
-        "<th>reason</th></tr></thead><tbody>",
+        "{}’s secrets.</p><div class=\"scroll\"><table class=\"words\"><thead><tr>"
+        "<th>the client</th><th>verdict</th><th>reason</th></tr></thead><tbody>",
         escaped(report_.at("clients").back().at("name").get<std::string>()),
         escaped(report_.at("clients").back().at("name").get<std::string>()));
     for (size_t k = 0; k < report_.at("cheats").size(); ++k) {
@@ -198,9 +193,8 @@ class Page {
           accuracy_bars(client, at("/forgotten_class").get<std::string>()));
     }
     put("</div><h2>Losses on photos of the class</h2><p>Above the axis photos that the provider trained on, below it "
-        "photos "
-        "that no model has seen. Where the two halves look alike, the loss does not tell who was in the training "
-        "set.</p>");
+        "photos that no model has seen. Where the two halves look alike, the loss does not tell who was in the "
+        "training set.</p>");
     for (const ordered_json& client : report_.at("clients")) {
       const double tallest = tallest_bin(client);
       put("<h3>{}</h3><div class=\"three\">", escaped(client.at("name").get<std::string>()));
@@ -209,8 +203,7 @@ class Page {
       put("</div>");
     }
     put("<h2>Layer by layer</h2><p>What the mask took away, how far compensation moved what was left, and how far the "
-        "worst "
-        "block can be from the exact operator: its residual divided by the smallest eigenvalue of the curvature.</p>"
+        "worst block can be from the exact operator: its residual divided by the curvature’s floor.</p>"
         "<div class=\"pair\">");
     for (const ordered_json& client : report_.at("clients")) {
       put("<div><h3>{}</h3><figure>{}</figure><figure>{}</figure></div>", escaped(client.at("name").get<std::string>()),
@@ -221,8 +214,7 @@ class Page {
 
   void examples() {
     put("<h2>Some images</h2><p>The first ones that each client’s model had right before: photos of the forgotten "
-        "class, and "
-        "its own drawings, each of another class.</p>");
+        "class, and its own drawings, each of another class.</p>");
     for (const ordered_json& client : report_.at("clients")) {
       put("<h3>{}</h3><div class=\"cards\">", escaped(client.at("name").get<std::string>()));
       for (const ordered_json& example : client.at("examples")) {
@@ -244,8 +236,7 @@ class Page {
 
   void making() {
     put("<h2>How it was made</h2><p>{}. A run with the same seed and number of threads gives the same models and "
-        "figures; "
-        "times and the randomness of proofs differ.</p><pre>",
+        "figures; times and the randomness of proofs differ.</p><pre>",
         text("/summary"));
     for (const ordered_json& command : report_.at("commands")) put("{}\n", escaped(command.get<std::string>()));
     put("</pre>");
