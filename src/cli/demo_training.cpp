@@ -35,7 +35,7 @@ Status train_from_scratch(DemoRun& run, const std::string& set, const Path& fold
   int64_t parameters = 0;
   for (const Parameter& p : model->parameters().all()) parameters += p.value.numel();
   run.report["model"]["parameters"] = parameters;
-  run.report["seconds"][label] = seconds;
+  run.report["seconds"][set == "train" ? "train" : "retrain"] = seconds;
   run.tell.say(fmt::format("    {} photos, {} epochs, {} weights: {:.0f} s", samples.indices.size(),
                            run.settings.training.epochs, parameters, seconds));
   return Done{};
