@@ -115,8 +115,8 @@ std::string layer_bars(const ordered_json& client) {
   Svg svg(kWidth, kTop + kStep * static_cast<double>(layers.size()) + 6, "What was removed and moved in each layer");
   svg.rect(0, 4, 10, 10, "mask_only", 2);
   svg.text(15, 13, "removed by the mask", "small");
-  svg.rect(140, 4, 10, 10, "ours", 2);
-  svg.text(155, 13, "moved by compensation (norms)", "small");
+  svg.rect(148, 4, 10, 10, "ours", 2);
+  svg.text(163, 13, "moved by compensation (norms)", "small");
   double y = kTop;
   for (const ordered_json& layer : layers) {
     svg.text(kLeft - 8, y + 15, layer.at("name").get<std::string>(), "", Anchor::kEnd);
@@ -168,7 +168,8 @@ std::string layer_errors(const ordered_json& client, double certified) {
     svg.line(x, bottom, x, bottom + 4, "axis");
     svg.text(x, bottom + 16, fmt::format("1e{}", power), "small", Anchor::kMiddle);
   }
-  svg.text(kLeft, bottom + 31, "worst block: distance from the exact operator, at most", "small");
+  svg.text(kWidth - kRight, bottom + 31, "the worst block’s distance from the operator, at most", "small",
+           Anchor::kEnd);
   return svg.finish();
 }
 

@@ -36,6 +36,7 @@ th:first-child, td:first-child { text-align: left; padding-left: 0; } th { font-
 thead th { vertical-align: bottom; color: var(--muted); font-size: .84rem; }
 tr.client th { padding-top: 14px; } tr.ours td { font-weight: 700; }
 table.words td, table.words th { text-align: left; }
+td .muted { font-size: .9em; font-weight: 400; }
 [data-figure], .nowrap { white-space: nowrap; }
 .swatch { display: inline-block; width: .72em; height: .72em; border-radius: 2px; margin-right: .5em; }
 .swatch.before { background: var(--before); } .swatch.mask_only { background: var(--mask); }
@@ -44,7 +45,7 @@ table.words td, table.words th { text-align: left; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 10px; font-size: .84rem; line-height: 1.4; }
 .card img { width: 96px; height: 96px; display: block; margin: 0 auto 8px; image-rendering: pixelated; border-radius: 4px; }
 .card dl { margin: 0; } .card dt { color: var(--muted); } .card dd { margin: 0 0 4px; }
-@media (max-width: 480px) { table { font-size: .8rem; } th, td { padding: 5px 4px; } thead th { font-size: .76rem; } }
+@media (max-width: 480px) { table { font-size: .8rem; } th, td { padding: 5px 3px; } thead th { font-size: .74rem; } }
 pre { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 12px 14px; overflow-x: auto; font-size: .82rem; line-height: 1.5; }
 svg text { fill: var(--ink); font: 12px system-ui, "DejaVu Sans", sans-serif; }
 svg .small { fill: var(--muted); font-size: 11px; } svg .halo { paint-order: stroke; stroke: var(--ground); stroke-width: 4px; } svg .strong { font-weight: 600; } svg .value { font-weight: 600; }
