@@ -19,8 +19,8 @@ build: ## build the program build/zkapex
 	@scripts/install-deps build learning
 	@scripts/build release zkapex
 
-demo: build ## build, then time the cryptographic kernels, quickly (all there is to show so far)
-	@build/zkapex bench kernels --quick
+demo: build ## the whole story on real images, about five minutes; then look at demo-out/report.html
+	@build/zkapex demo --force
 
 test: deps format-check ## formatting, then all tests, optimised and under the address and undefined-behaviour sanitizers
 	@scripts/build release

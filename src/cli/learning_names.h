@@ -24,8 +24,10 @@ inline constexpr CommandName kEvaluate{
 inline constexpr CommandName kProbe{
     "probe", "Write logits, gradients and Fisher of given tensors, to compare with another framework"};
 
-inline constexpr std::array kLearningCommands{kSplit,    kTokenize, kTrainTokenizer, kTrain,    kPersonalize,
-                                              kSaliency, kFisher,   kBaseline,       kEvaluate, kProbe};
+inline constexpr CommandName kDemo{"demo", "The whole story on real images, with a page to look at"};
+
+inline constexpr std::array kLearningCommands{kSplit,  kTokenize, kTrainTokenizer, kTrain, kPersonalize, kSaliency,
+                                              kFisher, kBaseline, kEvaluate,       kProbe, kDemo};
 
 inline constexpr CommandName kBenchLearning{"learning",
                                             "Time training and Fisher blocks against plain libtorch"};  // of bench

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 class ImageDataset : public Dataset {
  public:
-  ImageDataset(Preprocessing how, bool sketched) : how_(std::move(how)), sketched_(sketched) {}
+  ImageDataset(Preprocessing how, const DataSource& source) : how_(std::move(how)), source_(source) {}
 
   [[nodiscard]] const Catalog& catalog() const override { return catalog_; }
 
@@ -35,7 +35,7 @@ class ImageDataset : public Dataset {
             failure = read.error();
             return;
           }
-          preprocess(sketched_ ? sketch(*read) : *read, how_, pixels + k * area);
+          preprocess(drawn(*read), how_, pixels + k * area);
           labels[k] = catalog_.labels[static_cast<size_t>(index)];
         }
       });
@@ -49,8 +49,13 @@ class ImageDataset : public Dataset {
   Catalog catalog_;
 
  private:
+  [[nodiscard]] Image drawn(const Image& photo) const {
+    if (!source_.sketched) return photo;
+    return source_.chalk ? chalk_drawing(photo) : sketch(photo);
+  }
+
   Preprocessing how_;
-  bool sketched_;
+  DataSource source_;
 };
 
 class IdxImages final : public ImageDataset {
@@ -68,7 +73,7 @@ class IdxImages final : public ImageDataset {
     if (labels.shape != std::vector<int64_t>{images.shape[0]}) {
       return error("{} images have {} labels", images.shape[0], labels.values.size());
     }
-    auto out = std::make_unique<IdxImages>(how, source.sketched);
+    auto out = std::make_unique<IdxImages>(how, source);
     out->catalog_.samples = images.shape[0];
     out->catalog_.labels.assign(labels.values.begin(), labels.values.end());
     out->catalog_.classes = 1 + std::ranges::max(out->catalog_.labels);
@@ -108,7 +113,7 @@ bool is_image_file(const fs::path& path) {
 class ImageFolder final : public ImageDataset {
  public:
   static Result<std::unique_ptr<Dataset>> open(const DataSource& source, const Preprocessing& how) {
-    auto out = std::make_unique<ImageFolder>(how, source.sketched);
+    auto out = std::make_unique<ImageFolder>(how, source);
     Catalog& catalog = out->catalog_;
     ZKAPEX_TRY(const auto folders, sorted_entries(source.path));
     for (const fs::path& folder : folders) {
