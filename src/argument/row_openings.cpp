@@ -4,18 +4,13 @@
 
 namespace zkapex {
 
-namespace {
-
-// Adds a fresh blinding to each row.
-CommittedRows blind(std::vector<Point> rows, const Generators& generators, Nonces& nonces, ThreadPool& pool) {
+CommittedRows blind_rows_var(std::vector<Point> rows, const Generators& generators, Nonces& nonces, ThreadPool& pool) {
   CommittedRows out{{}, nonces.scalars(rows.size())};
   const std::vector<Point> blindings = generators.blinding_base().multiply_var(out.all_blindings(), pool);
   for (size_t k = 0; k < rows.size(); ++k) rows[k] += blindings[k];
   out.encoded = encode_batch(rows, &pool);
   return out;
 }
-
-}  // namespace
 
 void CommittedRows::append(const CommittedRows& rows) {
   encoded.insert(encoded.end(), rows.encoded.begin(), rows.encoded.end());
@@ -25,7 +20,7 @@ void CommittedRows::append(const CommittedRows& rows) {
 Result<CommittedRows> commit_rows_var(const Generators& generators, const PackedRows& rows, Nonces& nonces,
                                       ThreadPool& pool) {
   ZKAPEX_TRY(std::vector<Point> points, commit_rows_var(generators.positions(), rows, pool));
-  return blind(std::move(points), generators, nonces, pool);
+  return blind_rows_var(std::move(points), generators, nonces, pool);
 }
 
 Result<CommittedRows> commit_integers_var(const Generators& generators, std::span<const int64_t> values,
@@ -37,7 +32,7 @@ Result<CommittedRows> commit_integers_var(const Generators& generators, std::spa
                msm_small_var(values.subspan(k, row_length), generators.positions().first(row_length), pool));
     points.push_back(row);
   }
-  return blind(std::move(points), generators, nonces, pool);
+  return blind_rows_var(std::move(points), generators, nonces, pool);
 }
 
 }  // namespace zkapex

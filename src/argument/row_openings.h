@@ -19,6 +19,9 @@ struct CommittedRows {
   void append(const CommittedRows& rows);
 };
 
+// Adds a fresh blinding to each row.
+[[nodiscard]] CommittedRows blind_rows_var(std::vector<Point> rows, const Generators& generators, Nonces& nonces,
+                                           ThreadPool& pool);
 // Fresh blindings for every row. Variable time in the entries: the documented side channel of bulk commitment.
 [[nodiscard]] Result<CommittedRows> commit_rows_var(const Generators& generators, const PackedRows& rows,
                                                     Nonces& nonces, ThreadPool& pool);

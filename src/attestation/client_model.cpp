@@ -1,5 +1,7 @@
 #include "attestation/client_model.h"
 
+#include "base/first_error.h"
+
 namespace zkapex {
 
 Status ClientModel::weights(uint64_t first_row, std::span<int64_t> out) const {
@@ -36,6 +38,49 @@ Status ClientModel::read_squares(uint64_t first_slot, uint64_t slots, std::vecto
     }
   }
   return Done{};
+}
+
+template <class Entry>
+Status ClientModel::read_square_rows(uint64_t slot, uint64_t first, std::span<Entry> out) const {
+  const Layout& layout = deployment_.layout();
+  const uint64_t block = layout.geometry().block, stride = layout.geometry().stride();
+  std::fill(out.begin(), out.end(), Entry{0});
+  const std::optional<uint64_t> index = layout.block_in_slot(slot);
+  if (!index || first >= block) return Done{};
+  const uint64_t end = std::min(block, first + out.size() / stride);
+  std::vector<Entry> packed(triangle_size(end) - triangle_size(first));
+  ZKAPEX_CHECK(store_.read_part(*index, triangle_size(first), std::span<Entry>(packed)));
+  auto at = packed.begin();
+  for (uint64_t j = first; j < end; ++j, at += static_cast<ptrdiff_t>(j)) {
+    std::copy_n(at, j + 1, out.begin() + static_cast<ptrdiff_t>((j - first) * stride));
+  }
+  return Done{};
+}
+
+Status ClientModel::square_rows(uint64_t slot, uint64_t first, std::span<int8_t> out) const {
+  return read_square_rows(slot, first, out);
+}
+Status ClientModel::square_rows(uint64_t slot, uint64_t first, std::span<int16_t> out) const {
+  return read_square_rows(slot, first, out);
+}
+
+Result<Sha512::Digest> ClientModel::digest(ThreadPool& pool) const {
+  const Layout& layout = deployment_.layout();
+  std::vector<Sha512::Digest> rows(layout.rows());
+  FirstError failed;
+  pool.for_each(rows.size(), [&](size_t t) {
+    std::vector<int64_t> row(layout.geometry().row);
+    failed.note(weights(t, row));
+    Sha512 hash;
+    hash.update({reinterpret_cast<const uint8_t*>(row.data()), row.size() * sizeof(int64_t)});
+    rows[t] = hash.finish();
+  });
+  ZKAPEX_CHECK(failed.status());
+  ZKAPEX_TRY(const Sha512::Digest curvature, store_.digest(pool));
+  Sha512 hash;
+  for (const Sha512::Digest& row : rows) hash.update(row);
+  hash.update(curvature);
+  return hash.finish();
 }
 
 UnlearnedModel::UnlearnedModel(const Deployment& deployment)

@@ -17,8 +17,13 @@ class ClientModel : public ModelReader {
 
   Status weights(uint64_t first_row, std::span<int64_t> out) const override;
   Status squares(uint64_t first_slot, uint64_t slots, Squares& out) const override;
+  Status square_rows(uint64_t slot, uint64_t first, std::span<int8_t> out) const override;
+  Status square_rows(uint64_t slot, uint64_t first, std::span<int16_t> out) const override;
+  Result<Sha512::Digest> digest(ThreadPool& pool) const override;
 
  private:
+  template <class Entry>
+  Status read_square_rows(uint64_t slot, uint64_t first, std::span<Entry> out) const;
   template <class Entry>
   Status read_squares(uint64_t first_slot, uint64_t slots, std::vector<Entry>& out) const;
 

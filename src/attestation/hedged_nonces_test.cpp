@@ -65,9 +65,10 @@ class HedgedNonces : public ::testing::Test {
   Proof window(const WindowStatement& statement, const TestWindow& of) {
     const WindowPlan plan = of.plan();
     const TestWindow::Before before(of);
-    const WindowBits bits = *WindowBits::make(*of.deployment, plan, before, TestWindow::After(of), pool_);
+    const TestWindow::After after(of);
+    const WindowBits bits = *WindowBits::make(*of.deployment, plan, before, after, pool_);
     const ModelOpenings openings{of.model.all_blindings(), of.curvature.all_blindings()};
-    return prove_window(statement, plan, bits, before, openings, of.generators(), pool_)->proof;
+    return prove_window(statement, plan, bits, before, openings, 1 << 12, of.generators(), pool_)->proof;
   }
   ProvedRegistration registration(const TestWindow& of, bool certificate, const std::string& client = "client 1") {
     const Layout& layout = of.deployment->layout();

@@ -25,9 +25,11 @@ class ModelReader {
   // Weights of whole covered rows, zero on padding.
   virtual Status weights(uint64_t first_row, std::span<int64_t> out) const = 0;
   virtual Status squares(uint64_t first_slot, uint64_t slots, Squares& out) const = 0;
+  // Rows of one slot's square, whole, from `first` on. int8_t only for factors of at most 8 bits.
+  virtual Status square_rows(uint64_t slot, uint64_t first, std::span<int8_t> out) const = 0;
+  virtual Status square_rows(uint64_t slot, uint64_t first, std::span<int16_t> out) const = 0;
+  // Of all weights and of the curvature: what a registration's nonces are bound to.
+  virtual Result<Sha512::Digest> digest(ThreadPool& pool) const = 0;
 };
-
-// Of all weights and of the curvature: what a registration's nonces are bound to.
-[[nodiscard]] Result<Sha512::Digest> model_digest(const Deployment& deployment, const ModelReader& model);
 
 }  // namespace zkapex

@@ -22,7 +22,7 @@ class RegistrationAttack : public ::testing::Test {
   Registration registered(const TestWindow& window, bool certificate, Tamper* tamper = nullptr) {
     const Layout& layout = window.deployment->layout();
     const RegistrationCut cut{cut_rows(layout.rows(), 2),
-                              certificate ? cut_rows(curvature_rows(layout), 9) : Segmentation{}};
+                              certificate ? cut_rows(curvature_rows(layout), 7) : Segmentation{}};
     Registration out{{&*window.deployment, "client 1", window.unchanged.encoded, {}},
                      *RegistrationPlan::make(*window.deployment, certificate, cut),
                      {}};

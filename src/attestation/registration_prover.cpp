@@ -10,6 +10,7 @@
 #include "attestation/derived_rows.h"
 #include "attestation/real_indices.h"
 #include "attestation/registration_verifier.h"
+#include "base/first_error.h"
 #include "base/hash.h"
 
 namespace zkapex {
@@ -69,26 +70,45 @@ class UnitReader {
   ThreadPool& pool_;
 };
 
-// Com(C_p) as it is, without the bits: batches of rows.
-Result<CommittedRows> commit_curvature(const Deployment& deployment, const UnitReader& reader, size_t batch_bytes,
+// Com(C_p) as it is, without the bits. A table of generators serves every row that is in memory with its columns: so a
+// few columns of very many rows at a time, which are some rows of one square in each of them.
+template <class Entry>
+Result<CommittedRows> commit_curvature(const Deployment& deployment, const ModelReader& reader, size_t batch_bytes,
                                        const Generators& generators, Nonces& nonces, ThreadPool& pool) {
-  const uint64_t rows = curvature_rows(deployment.layout()), n = deployment.layout().geometry().row;
+  constexpr uint64_t kRowsAtOnce = uint64_t{1} << 16;
+  const Geometry& geometry = deployment.layout().geometry();
+  const uint64_t rows = curvature_rows(deployment.layout()), s = geometry.stride(), squares = geometry.row / (s * s);
   const unsigned bits = deployment.parameters().curvature_bits;
-  const uint64_t at_once = std::max<uint64_t>(1, batch_bytes / (n * (bits <= 8 ? 1 : 2)));
   CommittedRows out;
-  Squares squares;
-  for (uint64_t t = 0; t < rows; t += at_once) {
-    ZKAPEX_CHECK(reader.read_rows(t, std::min(at_once, rows - t), squares));
-    if (!squares.wide && bits == 8) {
-      ZKAPEX_TRY(const PackedRows packed, view_rows(squares.narrow_entries, n));
-      ZKAPEX_TRY(const CommittedRows committed, commit_rows_var(generators, packed, nonces, pool));
-      out.append(committed);
-    } else {
-      ZKAPEX_TRY(const PackedMatrix packed,
-                 squares.wide ? pack_rows(squares.wide_entries, n, bits) : pack_rows(squares.narrow_entries, n, bits));
-      ZKAPEX_TRY(const CommittedRows committed, commit_rows_var(generators, packed.view(), nonces, pool));
-      out.append(committed);
+  std::vector<Entry> entries;
+  for (uint64_t first = 0; first < rows; first += kRowsAtOnce) {
+    const uint64_t count = std::min(kRowsAtOnce, rows - first);
+    const uint64_t lines = std::clamp<uint64_t>(batch_bytes / (count * s * sizeof(Entry)), 1, s);
+    std::vector<Point> sums(count);
+    for (uint64_t part = 0; part < squares * s; part += std::min(lines, s - part % s)) {
+      const uint64_t square = part / s, line = part % s, width = std::min(lines, s - line) * s;
+      entries.resize(count * width);
+      FirstError failed;
+      pool.for_ranges(count, 16, [&](size_t begin, size_t end) {
+        for (size_t r = begin; r < end; ++r) {
+          failed.note(
+              reader.square_rows((first + r) * squares + square, line, std::span(entries).subspan(r * width, width)));
+        }
+      });
+      ZKAPEX_CHECK(failed.status());
+      PackedMatrix packed;  // bytes are packed rows already
+      PackedRows view{reinterpret_cast<const uint8_t*>(entries.data()), count, width, width, 8};
+      if (bits != 8) {
+        ZKAPEX_TRY(packed, pack_rows(entries, width, bits));
+        view = packed.view();
+      }
+      ZKAPEX_TRY(const std::vector<Point> points,
+                 commit_rows_var(generators.positions().subspan(part * s), view, pool));
+      pool.for_ranges(count, 256, [&](size_t begin, size_t end) {
+        for (size_t r = begin; r < end; ++r) sums[r] += points[r];
+      });
     }
+    out.append(blind_rows_var(std::move(sums), generators, nonces, pool));
   }
   return out;
 }
@@ -171,13 +191,15 @@ Result<ProvedRegistration> prove_registration(RegistrationStatement statement, c
   const UnitReader reader(plan, model, pool);
   // Hedged by the statement, as the transcript absorbs it, and by the witness.
   const Transcript bound = registration_transcript(statement, plan, {}, {});
-  ZKAPEX_TRY(const Sha512::Digest witness, model_digest(*statement.deployment, model));
+  ZKAPEX_TRY(const Sha512::Digest witness, model.digest(pool));
   ZKAPEX_TRY(Nonces nonces, Nonces::create({bound.state(), witness}));
   ProvedRegistration out;
   if (!plan.certificate()) {
     const auto start = std::chrono::steady_clock::now();
+    const auto commit =
+        statement.deployment->parameters().curvature_bits <= 8 ? &commit_curvature<int8_t> : &commit_curvature<int16_t>;
     ZKAPEX_TRY(CommittedRows curvature,
-               commit_curvature(*statement.deployment, reader, bits_in_memory, generators, nonces, pool));
+               commit(*statement.deployment, model, bits_in_memory / 2, generators, nonces, pool));
     statement.curvature = std::move(curvature.encoded);
     out.curvature_blindings = std::move(curvature.blindings);
     out.commit_curvature_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

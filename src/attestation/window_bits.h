@@ -32,6 +32,8 @@ class WindowBits {
   // An error, which says which bound, if the operator's output does not meet the relation. All outlive this.
   static Result<WindowBits> make(const Deployment& deployment, const WindowPlan& plan, const ModelReader& before,
                                  const OperatorOutput& after, ThreadPool& pool);
+  static Result<WindowBits> make(const Deployment&, const WindowPlan&, const ModelReader&, const OperatorOutput&&,
+                                 ThreadPool&) = delete;  // a temporary would not outlive it
 
   // As many segments at a time as `bits_in_memory` bytes hold, at least one.
   Result<CommittedRows> commit(size_t bits_in_memory, const Generators& generators, Nonces& nonces,

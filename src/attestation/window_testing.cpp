@@ -194,4 +194,23 @@ Status TestWindow::Before::squares(uint64_t first_slot, uint64_t slots, Squares&
   return Done{};
 }
 
+Status TestWindow::Before::square_rows(uint64_t slot, uint64_t first, std::span<int8_t> out) const {
+  Squares squares;
+  ZKAPEX_CHECK(this->squares(slot, 1, squares));
+  const uint64_t s = window.deployment->layout().geometry().stride();
+  std::copy_n(squares.narrow_entries.begin() + static_cast<ptrdiff_t>(first * s), out.size(), out.begin());
+  return Done{};
+}
+
+Status TestWindow::Before::square_rows(uint64_t, uint64_t, std::span<int16_t>) const {
+  return error("the factors of these windows have 8 bits at most");
+}
+
+Result<Sha512::Digest> TestWindow::Before::digest(ThreadPool&) const {
+  Sha512 hash;
+  hash.update({reinterpret_cast<const uint8_t*>(window.theta_p.data()), window.theta_p.size() * sizeof(int64_t)});
+  hash.update({reinterpret_cast<const uint8_t*>(window.factors.data()), window.factors.size()});
+  return hash.finish();
+}
+
 }  // namespace zkapex::testing

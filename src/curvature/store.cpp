@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/first_error.h"
+
 namespace zkapex {
 
 namespace {
@@ -40,6 +42,16 @@ Sha256::Digest digest_of(const StoreHeader& header) {
 bool record_is_whole(const StoreHeader& header, const Sha256::Digest& header_digest, uint64_t number, ByteView bytes) {
   const ByteView entries = bytes.first(header.factor_bytes());
   return std::ranges::equal(record_digest(header_digest, number, entries), bytes.subspan(entries.size(), kDigestBytes));
+}
+
+// Entries of one or two bytes, as they are stored.
+template <class Entry>
+void decode_entries(ByteView bytes, size_t stored, std::span<Entry> out) {
+  if (stored == 1) {
+    for (size_t e = 0; e < out.size(); ++e) out[e] = static_cast<int8_t>(bytes[e]);
+  } else {
+    for (size_t e = 0; e < out.size(); ++e) out[e] = static_cast<Entry>(bytes[2 * e] | bytes[2 * e + 1] << 8);
+  }
 }
 
 }  // namespace
@@ -294,14 +306,48 @@ Status StoreReader::read_entries(uint64_t first, uint64_t count, std::span<Entry
   for (uint64_t k = 0; k < count; ++k) {
     ZKAPEX_CHECK(file_->read(StoreHeader::kBytes + (first + k) * record.size(), record));
     ZKAPEX_CHECK(check_record(first + k, record));
-    Entry* to = out.data() + k * entries;
-    if (stored == 1) {
-      for (size_t e = 0; e < entries; ++e) to[e] = static_cast<int8_t>(record[e]);
-    } else {
-      for (size_t e = 0; e < entries; ++e) to[e] = static_cast<Entry>(record[2 * e] | record[2 * e + 1] << 8);
-    }
+    decode_entries(record, stored, out.subspan(k * entries, entries));
   }
   return Done{};
+}
+
+template <class Entry>
+Status StoreReader::read_part_entries(uint64_t block, size_t first_entry, std::span<Entry> out) const {
+  const size_t entries = triangle_size(header_.block), stored = header_.entry_bytes();
+  if (block >= header_.blocks || first_entry > entries || out.size() > entries - first_entry)
+    return error("entries {} to {} of block {} asked", first_entry, first_entry + out.size(), block);
+  if (!checked_[block].load(std::memory_order_relaxed)) {
+    std::vector<Entry> whole(entries);
+    ZKAPEX_CHECK(read_entries(block, 1, std::span<Entry>(whole)));
+    std::copy_n(whole.begin() + static_cast<ptrdiff_t>(first_entry), out.size(), out.begin());
+    return Done{};
+  }
+  if (stored > sizeof(Entry)) return error("entries of {} bits do not fit one byte", header_.bits);
+  Bytes part(out.size() * stored);
+  ZKAPEX_CHECK(file_->read(StoreHeader::kBytes + block * header_.record_bytes() + first_entry * stored, part));
+  decode_entries(part, stored, out);
+  return Done{};
+}
+
+Result<Sha512::Digest> StoreReader::digest(ThreadPool& pool) const {
+  const size_t entries = header_.factor_bytes();
+  Bytes digests(header_.blocks * kDigestBytes);
+  FirstError failed;
+  pool.for_ranges(header_.blocks, 16, [&](size_t begin, size_t end) {
+    Bytes record(header_.record_bytes());
+    for (size_t k = begin; k < end; ++k) {
+      Status status = file_->read(StoreHeader::kBytes + k * record.size(), record);
+      if (status.ok()) status = check_record(k, record);
+      failed.note(status);
+      std::copy_n(record.begin() + static_cast<ptrdiff_t>(entries), kDigestBytes,
+                  digests.begin() + static_cast<ptrdiff_t>(k * kDigestBytes));
+    }
+  });
+  ZKAPEX_CHECK(failed.status());
+  Sha512 hash;
+  hash.update(header_digest_);
+  hash.update(digests);
+  return hash.finish();
 }
 
 Status StoreReader::read(uint64_t first, uint64_t count, std::span<int8_t> out) const {
@@ -309,6 +355,12 @@ Status StoreReader::read(uint64_t first, uint64_t count, std::span<int8_t> out) 
 }
 Status StoreReader::read(uint64_t first, uint64_t count, std::span<int16_t> out) const {
   return read_entries(first, count, out);
+}
+Status StoreReader::read_part(uint64_t block, size_t first_entry, std::span<int8_t> out) const {
+  return read_part_entries(block, first_entry, out);
+}
+Status StoreReader::read_part(uint64_t block, size_t first_entry, std::span<int16_t> out) const {
+  return read_part_entries(block, first_entry, out);
 }
 
 }  // namespace zkapex

@@ -14,6 +14,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/threads.h"
 #include "curvature/factor.h"
 
 namespace zkapex {
@@ -84,11 +85,18 @@ class StoreReader {
   // is open. int8_t only for stores with c <= 8.
   Status read(uint64_t first, uint64_t count, std::span<int8_t> out) const;
   Status read(uint64_t first, uint64_t count, std::span<int16_t> out) const;
+  // Entries of one factor, from `first_entry` on.
+  Status read_part(uint64_t block, size_t first_entry, std::span<int8_t> out) const;
+  Status read_part(uint64_t block, size_t first_entry, std::span<int16_t> out) const;
+  // Of all factors, each of which is checked.
+  Result<Sha512::Digest> digest(ThreadPool& pool) const;
 
  private:
   StoreReader(std::unique_ptr<StoreFile> file, const StoreHeader& header);
   template <class Entry>
   Status read_entries(uint64_t first, uint64_t count, std::span<Entry> out) const;
+  template <class Entry>
+  Status read_part_entries(uint64_t block, size_t first_entry, std::span<Entry> out) const;
 
   Status check_record(uint64_t number, ByteView record) const;
 
