@@ -110,14 +110,15 @@ class Bench {
     for (Judgement& judgement : judgements_) {
       if (!judgement.rejection) accepted[judgement.client].push_back(&judgement);
     }
-    for (const auto& [client, all] : accepted) {
+    for (const auto& entry : accepted) {
+      const std::vector<Judgement*>& all = entry.second;
       const bool one_registration =
           std::ranges::all_of(all, [&](const Judgement* j) { return j->registration == all[0]->registration; });
       for (size_t k = one_registration ? 1 : 0; all.size() > 1 && k < all.size(); ++k) {
         all[k]->next.reset();
         all[k]->rejection =
             Rejection{Reason::kClient,
-                      fmt::format("{} submissions are in the name of client '{}'{}", all.size(), client,
+                      fmt::format("{} submissions are in the name of client '{}'{}", all.size(), entry.first,
                                   one_registration ? "; the first was accepted" : ", under different registrations")};
       }
     }

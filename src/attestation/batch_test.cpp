@@ -43,6 +43,14 @@ class BatchTest : public ::testing::Test {
     return at(name);
   }
 
+  static Submission with_false_proof(const std::string& client) {
+    ProofFile proof = *read_public_file<ProofFile>(of(client).proof);
+    proof.proof[proof.proof.size() - 32] ^= 1;
+    Submission out = of(client);
+    out.proof = changed("false-proof.zka", proof.encode());
+    return out;
+  }
+
   static World* world_;
 };
 World* BatchTest::world_ = nullptr;
@@ -65,11 +73,7 @@ TEST_F(BatchTest, ABadFileIsItsOwnClientsRejection) {
 }
 
 TEST_F(BatchTest, FalseProofsAreNamed) {
-  ProofFile proof = *read_public_file<ProofFile>(of("bob").proof);
-  proof.proof[proof.proof.size() - 32] ^= 1;
-  Submission window = of("bob");
-  window.proof = changed("false-proof.zka", proof.encode());
-  EXPECT_EQ(answers({of("alice"), window}, {.want_next = true}), (Answers{"accepted", "equation"}));
+  EXPECT_EQ(answers({of("alice"), with_false_proof("bob")}, {.want_next = true}), (Answers{"accepted", "equation"}));
 }
 
 // A client whose range proof does not hold goes on to prove a window honestly.
@@ -123,7 +127,7 @@ TEST_F(BatchTest, SumsAreSettledInPartsWhereMemoryIsShort) {
   WorkSettings& settings = world_->settings;
   const uint64_t memory = settings.memory;
   settings.memory = 1;
-  EXPECT_EQ(answers({of("alice"), of("bob")}), (Answers{"accepted", "accepted"}));
+  EXPECT_EQ(answers({with_false_proof("bob"), of("alice"), of("bob")}), (Answers{"equation", "accepted", "accepted"}));
   settings.memory = memory;
 }
 

@@ -29,6 +29,19 @@ TEST_F(WindowTest, HonestWindowsAreAccepted) {
   expect_accepted({.block = 16, .row = 256, .tensors = {1000}, .rows_per_segment = 2, .seed = 4});
 }
 
+// A bound of 57 bits: one of them in the last slack plane, whose other places count nothing.
+TEST_F(WindowTest, SlacksUseAllTheirBits) {
+  TestWindow window({}, pool_);
+  Parameters parameters = window.deployment->parameters();
+  parameters.error = {.digits = 100000, .places = 0};
+  window.deployment = *Deployment::make(window.deployment->layout(), parameters);
+  window.mask.deployment = window.deployment->digest();
+  ASSERT_EQ(window.deployment->slack_bits(), 57U);
+  const Result<WindowProof> proof = window.prove(pool_);
+  ASSERT_TRUE(proof.ok()) << proof.error().message;
+  EXPECT_TRUE(window.verify(proof->proof, pool_).ok());
+}
+
 TEST_F(WindowTest, HonestMaskOnlyWindowsAreAccepted) {
   expect_accepted({.op = Operator::kMaskOnly});
   expect_accepted({.tensors = {64, 128, 200}, .rows_per_segment = 3, .seed = 2, .op = Operator::kMaskOnly});
