@@ -80,6 +80,7 @@ class PairProver {
   [[nodiscard]] Result<std::vector<Scalar>> folded() const {
     ZKAPEX_TRY(std::vector<Scalar> table, vector_.load());
     for (const Scalar& x : challenges_) fold_low(table, x);
+    table.shrink_to_fit();  // many wait at once
     return table;
   }
 
