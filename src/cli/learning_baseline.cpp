@@ -20,6 +20,8 @@ struct BaselineFlags {
   double gamma = 0.99, temperature = 4;
   int64_t max_steps = 2;
   path deployment, mask, output;
+
+  [[nodiscard]] path state() const { return output / "training.safetensors"; }
 };
 
 // What was given replaces what was published.
@@ -29,6 +31,7 @@ BaselineOptions options_of(const BaselineFlags& flags, BaselineOptions options) 
   if (flags.epochs > 0) options.epochs = flags.epochs;
   if (flags.forget_batch > 0) options.forget_batch = flags.forget_batch;
   if (flags.retain_batch > 0) options.retain_batch = flags.retain_batch;
+  options.checkpoint = flags.state();
   return options;
 }
 
@@ -81,8 +84,19 @@ Result<Verdict> run_baseline(const CLI::App& command, const BaselineFlags& flags
     return error("mask-only needs --deployment and --mask");
   ZKAPEX_TRY(Session session, open_session(flags.learning));
   ZKAPEX_TRY(RunRecord record, RunRecord::begin(command, flags.learning, session));
-  ZKAPEX_CHECK(by_mask ? run_mask_only(flags, session, record) : run_training_method(flags, session));
+  const path note = flags.output / "training.json";
+  std::error_code code;
+  if (by_mask) {
+    ZKAPEX_CHECK(run_mask_only(flags, session, record));
+  } else {
+    std::filesystem::create_directories(flags.output, code);
+    if (code) return error("{} cannot be made: {}", flags.output.string(), code.message());
+    ZKAPEX_CHECK(record.claim(flags.state(), note, flags.learning.common.force));
+    ZKAPEX_CHECK(run_training_method(flags, session));
+  }
   ZKAPEX_CHECK(save_model(*session.model, flags.output, flags.learning.model));
+  std::filesystem::remove(flags.state(), code);
+  std::filesystem::remove(note, code);
   ZKAPEX_CHECK(record.add_output(flags.output));
   ZKAPEX_CHECK(record.write(flags.output / "baseline.json"));
   fmt::print("{}\n", flags.output.string());
@@ -117,6 +131,7 @@ void add_baseline(CLI::App& parent, Action& action) {
   command->add_option("-o,--output", flags->output, "Directory of the new model")->required()->type_name("DIR");
   flags->learning.offer_runtime(*command);
   command->footer(
+      "Stopped runs go on after the last pass over a set when started again with the same arguments.\n"
       "Exact unlearning is two commands: zkapex train --set retain, then zkapex personalize.\n\n"
       "Examples:\n"
       "  zkapex baseline ga --model personal --splits splits.json -o unlearned-ga\n"

@@ -369,7 +369,8 @@ class Formats(Case):
             self.assertEqual(set(found), {name for name in wanted if not name.startswith("obs_mask")})
             for name, values in found.items():
                 scale = max(map(abs, wanted[name]))
-                self.assertLess(max(abs(a - b) for a, b in zip(values, wanted[name])), 1e-4 * scale, name)
+                tolerance = 1e-5 if name.startswith("obs_delta") else 1e-4
+                self.assertLess(max(abs(a - b) for a, b in zip(values, wanted[name])), tolerance * scale, name)
 
     def test_tokenize(self):
         for case in json.loads((DATA / "bpe" / "cases.json").read_text()):

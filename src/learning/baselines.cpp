@@ -1,81 +1,92 @@
 #include "learning/baselines.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>
 
 #include "learning/shuffle.h"
+#include "learning/training_state.h"
 
 namespace zkapex {
 
 namespace {
 
-using LossOf = std::function<Tensor(const Batch&)>;
-
 Tensor cross_entropy(const Model& model, const Batch& batch) {
   return model.sample_losses(model.logits(batch.inputs, {.training = true}), batch.labels).mean();
 }
 
-// Batches of a set in an order of their own per epoch, without end.
+// Batches of a set in an order of their own per epoch, by number and without end.
 class Cycle {
  public:
   Cycle(const Samples& samples, int64_t batch, uint64_t seed) : samples_(samples), batch_(batch), seed_(seed) {}
 
   [[nodiscard]] int64_t batches_per_epoch() const { return (samples_.size() + batch_ - 1) / batch_; }
 
-  Result<Batch> next() {
-    if (position_ == order_.size()) {
+  Result<Batch> at(int64_t number) {
+    const int64_t epoch = number / batches_per_epoch(), first = number % batches_per_epoch() * batch_;
+    if (epoch != epoch_) {
       order_.resize(static_cast<size_t>(samples_.size()));
       std::iota(order_.begin(), order_.end(), int64_t{0});
-      shuffle(order_, derived_seed(seed_, epoch_++));
-      position_ = 0;
+      shuffle(order_, derived_seed(seed_, static_cast<uint64_t>(epoch)));
+      epoch_ = epoch;
     }
-    const size_t count = std::min(static_cast<size_t>(batch_), order_.size() - position_);
-    const std::span<const int64_t> positions(&order_[position_], count);
-    position_ += count;
-    return samples_.batch(positions);
+    const int64_t count = std::min(batch_, samples_.size() - first);
+    return samples_.batch({&order_[static_cast<size_t>(first)], static_cast<size_t>(count)});
   }
 
  private:
   const Samples& samples_;
-  int64_t batch_;
-  uint64_t seed_, epoch_ = 0;
+  int64_t batch_, epoch_ = -1;
+  uint64_t seed_;
   std::vector<int64_t> order_;
-  size_t position_ = 0;
 };
 
-Status sgd_step(Optimizer& optimizer, const Tensor& loss, int64_t samples, const BaselineOptions& options) {
-  if (!std::isfinite(loss.item<double>())) return error("the loss is not finite: lower the learning rate");
-  optimizer.zero_gradients();
-  loss.backward();
-  optimizer.step(options.rate);
-  if (options.advance) options.advance(samples);
-  return Done{};
-}
+// One step of a method: the loss to go down, and how many samples count as its work.
+struct StepLoss {
+  Tensor loss;
+  int64_t samples;
+};
 
-Status one_epoch(const Model& model, Cycle& cycle, Optimizer& optimizer, const BaselineOptions& options,
-                 const LossOf& loss) {
-  for (int64_t k = 0; k < cycle.batches_per_epoch(); ++k) {
-    ZKAPEX_TRY(const Batch batch, cycle.next());
-    ZKAPEX_CHECK(sgd_step(optimizer, loss(batch.to(model.placement())), batch.size(), options));
+struct Recipe {
+  std::string name;  // with what decides the result besides BaselineOptions
+  int64_t steps;
+  std::function<Result<StepLoss>(int64_t step)> loss;
+  std::function<bool(int64_t step)> ends_pass;
+};
+
+Status sgd_steps(Optimizer& optimizer, const Recipe& recipe, const BaselineOptions& options) {
+  const TrainingState state(optimizer, fmt::format("{} {}", recipe.name, options.text()));
+  int64_t first = 0;
+  if (options.checkpoint) {
+    ZKAPEX_TRY(first, state.load(*options.checkpoint));
+  }
+  for (int64_t step = first; step < recipe.steps; ++step) {
+    at::manual_seed(step_seed(options.seed, step));
+    ZKAPEX_TRY(const StepLoss now, recipe.loss(step));
+    if (!std::isfinite(now.loss.item<double>())) return error("the loss is not finite: lower the learning rate");
+    optimizer.zero_gradients();
+    now.loss.backward();
+    optimizer.step(options.rate);
+    if (options.checkpoint && recipe.ends_pass(step)) {
+      ZKAPEX_CHECK(state.save(*options.checkpoint, step + 1));
+    }
+    if (options.advance) options.advance(now.samples);
   }
   return Done{};
 }
 
-// Runs `body` with an optimizer over all parameters, and freezes them again.
-Status with_optimizer(const Model& model, const BaselineOptions& options,
-                      const std::function<Status(Optimizer&)>& body) {
+// Follows the recipe with an optimizer over all parameters, and freezes them again.
+Status follow(const Model& model, const Recipe& recipe, const BaselineOptions& options) {
   return catch_torch([&]() -> Status {
-    ZKAPEX_CHECK(options.check());
     const at::AutoGradMode grad(true);
-    at::manual_seed(options.seed);
     std::vector<Trainable> parameters;
     for (const Parameter& p : model.parameters().all()) {
       p.value.set_requires_grad(true);
       parameters.push_back({p.name, p.value});
     }
     const auto optimizer = make_sgd(std::move(parameters), options.sgd);
-    const Status done = body(*optimizer);
+    const Status done = sgd_steps(*optimizer, recipe, options);
     optimizer->zero_gradients();
     model.set_requires_grad(false);
     return done;
@@ -89,6 +100,11 @@ Status BaselineOptions::check() const {
     return error("epochs, batches and the learning rate must be positive");
   }
   return Done{};
+}
+
+std::string BaselineOptions::text() const {
+  return fmt::format("epochs={} rate={} momentum={} weight_decay={} forget_batch={} retain_batch={} seed={}", epochs,
+                     rate, sgd.momentum, sgd.weight_decay, forget_batch, retain_batch, seed);
 }
 
 Status mask_only(const Model& model, const std::vector<std::string>& covered, const std::vector<Tensor>& masks) {
@@ -106,31 +122,35 @@ Status mask_only(const Model& model, const std::vector<std::string>& covered, co
 }
 
 Status gradient_ascent(const Model& model, const Samples& forget, const BaselineOptions& options) {
-  return with_optimizer(model, options, [&](Optimizer& optimizer) -> Status {
-    Cycle cycle(forget, options.forget_batch, options.seed);
-    for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {
-      ZKAPEX_CHECK(one_epoch(model, cycle, optimizer, options,
-                             [&](const Batch& batch) { return -cross_entropy(model, batch); }));
-    }
-    return Done{};
-  });
+  ZKAPEX_CHECK(options.check());
+  Cycle cycle(forget, options.forget_batch, options.seed);
+  const int64_t pass = cycle.batches_per_epoch();
+  const Recipe recipe{"ga", options.epochs * pass,
+                      [&](int64_t step) -> Result<StepLoss> {
+                        ZKAPEX_TRY(const Batch batch, cycle.at(step));
+                        return StepLoss{-cross_entropy(model, batch.to(model.placement())), batch.size()};
+                      },
+                      [&](int64_t step) { return (step + 1) % pass == 0; }};
+  return follow(model, recipe, options);
 }
 
 Status neggrad_plus(const Model& model, const Samples& forget, const Samples& retain, double alpha,
                     const BaselineOptions& options) {
+  ZKAPEX_CHECK(options.check());
   if (!(alpha >= 0 && alpha <= 1)) return error("an alpha of {} is not between 0 and 1", alpha);
-  return with_optimizer(model, options, [&](Optimizer& optimizer) -> Status {
-    Cycle kept(retain, options.retain_batch, options.seed);
-    Cycle forgotten(forget, options.forget_batch, derived_seed(options.seed, 1));
-    for (int64_t step = 0; step < options.epochs * kept.batches_per_epoch(); ++step) {
-      ZKAPEX_TRY(const Batch keep, kept.next());
-      ZKAPEX_TRY(const Batch lose, forgotten.next());
-      const Tensor loss = cross_entropy(model, keep.to(model.placement())) * alpha -
-                          cross_entropy(model, lose.to(model.placement())) * (1 - alpha);
-      ZKAPEX_CHECK(sgd_step(optimizer, loss, keep.size(), options));
-    }
-    return Done{};
-  });
+  Cycle kept(retain, options.retain_batch, options.seed);
+  Cycle forgotten(forget, options.forget_batch, derived_seed(options.seed, 1));
+  const int64_t pass = kept.batches_per_epoch();
+  const Recipe recipe{fmt::format("neggrad+ alpha={}", alpha), options.epochs * pass,
+                      [&](int64_t step) -> Result<StepLoss> {
+                        ZKAPEX_TRY(const Batch keep, kept.at(step));
+                        ZKAPEX_TRY(const Batch lose, forgotten.at(step));
+                        return StepLoss{cross_entropy(model, keep.to(model.placement())) * alpha -
+                                            cross_entropy(model, lose.to(model.placement())) * (1 - alpha),
+                                        keep.size()};
+                      },
+                      [&](int64_t step) { return (step + 1) % pass == 0; }};
+  return follow(model, recipe, options);
 }
 
 Tensor distillation_loss(const Tensor& student_logits, const Tensor& teacher_logits, double temperature) {
@@ -139,8 +159,28 @@ Tensor distillation_loss(const Tensor& student_logits, const Tensor& teacher_log
   return (teacher.exp() * (teacher - student)).sum(-1).mean() * (temperature * temperature);
 }
 
+namespace {
+
+// Where a step of SCRUB lies: a pass over the forget set begins each of the first epochs, one over the retained data
+// ends every epoch.
+struct ScrubStep {
+  bool away;       // on the forget set
+  int64_t number;  // of the batch in its set's cycle
+};
+
+ScrubStep scrub_step(int64_t step, int64_t away_epochs, int64_t away_pass, int64_t near_pass) {
+  const int64_t both = away_pass + near_pass;
+  if (step >= away_epochs * both) return {false, step - away_epochs * away_pass};
+  const int64_t epoch = step / both, within = step % both;
+  if (within < away_pass) return {true, epoch * away_pass + within};
+  return {false, epoch * near_pass + within - away_pass};
+}
+
+}  // namespace
+
 Status scrub(const Model& model, const Samples& forget, const Samples& retain, const ScrubOptions& options) {
-  return with_optimizer(model, options.base, [&](Optimizer& optimizer) -> Status {
+  return catch_torch([&]() -> Status {
+    ZKAPEX_CHECK(options.base.check());
     const std::unique_ptr<Model> teacher = clone(model);
     const auto distance = [&](const Batch& batch, const Tensor& student) {
       const at::NoGradGuard no_grad;
@@ -148,23 +188,28 @@ Status scrub(const Model& model, const Samples& forget, const Samples& retain, c
       const at::AutoGradMode grad(true);
       return distillation_loss(student, target, options.temperature);
     };
-    const LossOf away = [&](const Batch& batch) {
-      return -distance(batch, model.logits(batch.inputs, {.training = true}));
-    };
-    const LossOf near = [&](const Batch& batch) {
-      const Tensor student = model.logits(batch.inputs, {.training = true});
-      return model.sample_losses(student, batch.labels).mean() * options.gamma +
-             distance(batch, student) * options.alpha;
-    };
     Cycle forgotten(forget, options.base.forget_batch, options.base.seed);
     Cycle kept(retain, options.base.retain_batch, derived_seed(options.base.seed, 1));
-    for (int64_t epoch = 0; epoch < options.base.epochs; ++epoch) {
-      if (epoch < options.max_steps) {
-        ZKAPEX_CHECK(one_epoch(model, forgotten, optimizer, options.base, away));
-      }
-      ZKAPEX_CHECK(one_epoch(model, kept, optimizer, options.base, near));
-    }
-    return Done{};
+    const int64_t away_epochs = std::clamp<int64_t>(options.max_steps, 0, options.base.epochs);
+    const int64_t away_pass = forgotten.batches_per_epoch(), near_pass = kept.batches_per_epoch();
+    const Recipe recipe{fmt::format("scrub gamma={} alpha={} temperature={} msteps={}", options.gamma, options.alpha,
+                                    options.temperature, options.max_steps),
+                        away_epochs * away_pass + options.base.epochs * near_pass,
+                        [&](int64_t step) -> Result<StepLoss> {
+                          const ScrubStep at = scrub_step(step, away_epochs, away_pass, near_pass);
+                          ZKAPEX_TRY(const Batch read, at.away ? forgotten.at(at.number) : kept.at(at.number));
+                          const Batch batch = read.to(model.placement());
+                          const Tensor student = model.logits(batch.inputs, {.training = true});
+                          if (at.away) return StepLoss{-distance(batch, student), batch.size()};
+                          return StepLoss{model.sample_losses(student, batch.labels).mean() * options.gamma +
+                                              distance(batch, student) * options.alpha,
+                                          batch.size()};
+                        },
+                        [&](int64_t step) {
+                          const ScrubStep at = scrub_step(step, away_epochs, away_pass, near_pass);
+                          return (at.number + 1) % (at.away ? away_pass : near_pass) == 0;
+                        }};
+    return follow(model, recipe, options.base);
   });
 }
 

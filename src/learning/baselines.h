@@ -1,7 +1,10 @@
 // Other ways to unlearn, to be compared with: each changes a model in place, by published recipes.
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <optional>
+#include <string>
 
 #include "learning/dataset.h"
 #include "learning/optimizer.h"
@@ -18,9 +21,12 @@ struct BaselineOptions {
   SgdOptions sgd = {};
   int64_t forget_batch = 256, retain_batch = 256;
   uint64_t seed = 0;
+  // Where to go on from, and where to write to after every pass over a set.
+  std::optional<std::filesystem::path> checkpoint = {};
   std::function<void(int64_t)> advance = {};  // told after each step how many samples it took
 
   [[nodiscard]] Status check() const;
+  [[nodiscard]] std::string text() const;  // all that decides the result, to be compared on resuming
 };
 
 // GA: SGD on −CE over the forget set.

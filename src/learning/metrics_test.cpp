@@ -133,6 +133,36 @@ TEST_F(Metrics, ScrubMovesAwayOnceStudentAndTeacherDiffer) {
   EXPECT_NE(evaluate(*model, forget.batches(10))->mean_loss, before);
 }
 
+TEST_F(Metrics, StoppedBaselinesEndAsUninterruptedOnes) {
+  const Samples forget = samples(0, 10), retain = samples(10, 40);
+  const auto file = directory_.path() / "state.safetensors";
+  const auto run = [&](const std::string& method, const Model& model, BaselineOptions base) {
+    base.epochs = 2, base.rate = 0.05, base.forget_batch = 4, base.retain_batch = 8;
+    if (method == "ga") return gradient_ascent(model, forget, base);
+    if (method == "neggrad+") return neggrad_plus(model, forget, retain, 0.9, base);
+    ScrubOptions options;
+    options.base = base;
+    return scrub(model, forget, retain, options);
+  };
+  for (const std::string method : {"ga", "neggrad+", "scrub"}) {
+    std::filesystem::remove(file);
+    const auto whole_run = tiny_vit(1), stopped = tiny_vit(1), resumed = tiny_vit(1);  // with dropout
+    ASSERT_TRUE(run(method, *whole_run, {}).ok());
+    int steps = 0;
+    const auto stop = [&](int64_t) {
+      if (++steps == 5) throw std::runtime_error("stopped");
+    };
+    EXPECT_FALSE(run(method, *stopped, {.checkpoint = file, .advance = stop}).ok());
+    int left = 0;
+    ASSERT_TRUE(run(method, *resumed, {.checkpoint = file, .advance = [&](int64_t) { ++left; }}).ok());
+    EXPECT_LT(left, method == "ga" ? 6 : method == "scrub" ? 14 : 8);
+    for (const Parameter& p : resumed->parameters().all())
+      EXPECT_TRUE(at::equal(p.value, *whole_run->parameters().find(p.name))) << method << " " << p.name;
+    EXPECT_NE(run(method, *resumed, {.seed = 7, .checkpoint = file}).error().message.find("another run"),
+              std::string::npos);
+  }
+}
+
 TEST(Distillation, IsZeroForEqualsAndScaledByTemperature) {
   const Tensor a = at::tensor({1.0, 2.0, 4.0}).view({1, 3}), b = at::tensor({2.0, 2.0, 1.0}).view({1, 3});
   EXPECT_NEAR(distillation_loss(a, a, 4).item<double>(), 0, 1e-12);

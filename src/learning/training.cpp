@@ -8,7 +8,7 @@
 #include "learning/lora.h"
 #include "learning/model_names.h"
 #include "learning/shuffle.h"
-#include "learning/tensor_files.h"
+#include "learning/training_state.h"
 
 namespace zkapex {
 
@@ -77,39 +77,6 @@ Result<std::vector<Trainable>> trainable_parameters(Model& model, Method method,
 
 namespace {
 
-// A training run between two of its steps, in one file.
-class TrainingState {
- public:
-  TrainingState(const Optimizer& optimizer, std::string run) : run_(std::move(run)) {
-    for (const Trainable& p : optimizer.parameters()) tensors_.push_back({"parameter." + p.name, p.value});
-    for (Parameter& p : optimizer.state()) tensors_.push_back(std::move(p));
-  }
-
-  [[nodiscard]] Status save(const std::filesystem::path& path, int64_t step) const {
-    return write_tensors(path, tensors_, {{"step", std::to_string(step)}, {"run", run_}});
-  }
-
-  // The step to go on with.
-  [[nodiscard]] Result<int64_t> load(const std::filesystem::path& path) const {
-    ZKAPEX_TRY(const Checkpoint file, Checkpoint::open(path));
-    const auto run = file.metadata().find("run"), step = file.metadata().find("step");
-    if (run == file.metadata().end() || step == file.metadata().end()) return error("not a training checkpoint");
-    if (run->second != run_) return error("it is of another run ({}); this one is {}", run->second, run_);
-    const at::NoGradGuard no_grad;
-    for (const Parameter& p : tensors_) {
-      ZKAPEX_TRY(const TensorView view, file.get(p.name));
-      ZKAPEX_TRY(const Tensor value, read_tensor(view));
-      if (value.sizes() != p.value.sizes()) return error("tensor '{}' does not fit", p.name);
-      p.value.copy_(value);
-    }
-    return std::stoll(step->second);
-  }
-
- private:
-  std::string run_;
-  std::vector<Parameter> tensors_;
-};
-
 std::vector<int64_t> epoch_order(int64_t samples, uint64_t seed, int64_t epoch) {
   std::vector<int64_t> order(static_cast<size_t>(samples));
   std::iota(order.begin(), order.end(), int64_t{0});
@@ -143,7 +110,7 @@ Status run(const Model& model, const Samples& samples, Optimizer& optimizer, con
     const int64_t first = within * options.batch, count = std::min(options.batch, samples.size() - first);
     ZKAPEX_TRY(const Batch batch, samples.batch({&order[static_cast<size_t>(first)], static_cast<size_t>(count)}));
     // Dropout depends on the step alone, so that a resumed run repeats it.
-    at::manual_seed(derived_seed(options.seed, (uint64_t{1} << 40) + static_cast<uint64_t>(step)));
+    at::manual_seed(step_seed(options.seed, step));
     const double rate = options.rate * rate_factor(options.schedule, step, total, warmup);
     auto loss = train_step(model, optimizer, batch, rate, options.clip_norm);
     if (!loss.ok()) return loss.error().within(fmt::format("step {}", step));
@@ -183,10 +150,8 @@ Result<TrainingReport> train(Model& model, const Samples& samples, Method method
     const TrainingState state(
         *optimizer, fmt::format("method={} samples={} {}", static_cast<int>(method), samples.size(), options.text()));
     TrainingReport report;
-    if (options.checkpoint && std::filesystem::exists(*options.checkpoint)) {
-      auto step = state.load(*options.checkpoint);
-      if (!step.ok()) return step.error().within(options.checkpoint->string());
-      report.resumed_at = *step;
+    if (options.checkpoint) {
+      ZKAPEX_TRY(report.resumed_at, state.load(*options.checkpoint));
     }
     const auto start = std::chrono::steady_clock::now();
     ZKAPEX_CHECK(run(model, samples, *optimizer, state, options, observe, report));
