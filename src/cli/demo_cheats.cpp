@@ -77,8 +77,8 @@ class Cheater {
     const ModelOpenings openings{{secret.model_blindings.data(), secret.model_blindings.size()},
                                  {secret.curvature_blindings.data(), secret.curvature_blindings.size()}};
     Unscrupulous tamper;
-    ZKAPEX_TRY(const WindowProof proved, prove_window(statement, plan, bits, before, openings, generators,
-                                                      *run_.work.pool, {.scratch = {}, .tamper = &tamper}));
+    ZKAPEX_TRY(const WindowProof proved, prove_window(statement, plan, bits, before, openings, run_.work.memory / 6,
+                                                      generators, *run_.work.pool, {.scratch = {}, .tamper = &tamper}));
     return hand_in({Operator::kGroupObs, deployment_.digest(), registered->digest, mask_.digest(), current.digest(),
                     secret.client, mask_.window, plan.segmentation(), proved.proof.encode()},
                    to);
