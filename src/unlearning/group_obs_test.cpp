@@ -222,8 +222,10 @@ TEST(GroupObs, FallsBackToDoublePrecision) {
 
 TEST(GroupObs, RefusesWeightsThatLeaveTheirBits) {
   // Two weights tied together: masking one moves the other by as much, out of range.
-  const Deployment deployment = deployment_of(2, 8, 1, "1e-2", {.fraction_bits = 36, .width = 40});
-  const std::vector<int16_t> factor = {100, -100, 0};
+  const Deployment deployment = deployment_of(4, 8, 1, "1e-2", {.fraction_bits = 36, .width = 40});
+  std::vector<int16_t> factor(triangle_size(4));  // a part of a block
+  factor[0] = 100;
+  factor[1] = -100;
   GroupObs solver(deployment);
   const int64_t most = deployment.parameters().weights.max();
   std::vector<int64_t> theta_u(2);
