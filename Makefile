@@ -1,6 +1,6 @@
 # The front door. Every target works in a clean clone: what is missing is installed and built first.
 JOBS ?= $(shell nproc)
-FUZZ_SECONDS ?= 30
+FUZZ_SECONDS ?= 60
 export JOBS
 
 SOURCES = $(shell find src -name '*.h' -o -name '*.cpp')
@@ -50,7 +50,7 @@ format: ## rewrite the sources in the project's format
 format-check:
 	@clang-format --dry-run -Werror $(SOURCES)
 
-fuzz: ## run every fuzzer for FUZZ_SECONDS (default 30) seconds each
+fuzz: ## run every fuzzer for FUZZ_SECONDS (default 60) seconds each
 	@scripts/install-deps build fuzz
 	@scripts/build fuzz
 	@scripts/run-fuzzers $(FUZZ_SECONDS)

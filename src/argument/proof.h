@@ -23,7 +23,7 @@ struct ProofShape {
   size_t products = 0;        // product checks
 
   [[nodiscard]] unsigned position_rounds() const;  // log2 n
-  [[nodiscard]] size_t main_scalars() const { return 2 * position_rounds() + pairs + 2; }
+  [[nodiscard]] size_t main_scalars() const { return size_t{2} * position_rounds() + pairs + 2; }
   [[nodiscard]] size_t sealed_scalars() const;  // sent padded, on forks and main transcript
   [[nodiscard]] size_t pads() const { return sealed_scalars() + 2 * products; }  // the masks of products last
   [[nodiscard]] size_t generators() const { return row_length + pads(); }        // n'

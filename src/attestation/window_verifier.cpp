@@ -32,7 +32,7 @@ class SegmentVerifier {
 
   // Returns K, this segment's part of the cap.
   Expression run(std::vector<VerifierPair>& pairs, std::vector<VerifierProduct>& products) {
-    const Expression k = joint();
+    Expression k = joint();
     const VerifierPlanes planes = verify_planes(channel_, verifier_, challenges_.tau_k, rest_);
     products.push_back({planes.b, planes.b, planes.square});
     if (plan_.compensates()) products.push_back({y_, y_, y_square_});
@@ -45,7 +45,7 @@ class SegmentVerifier {
 
  private:
   Expression joint() {
-    const Expression k = channel_.receive("K", 1)[0];
+    Expression k = channel_.receive("K", 1)[0];
     challenges_.tau_k = transcript_.challenges("tau_k", segment_.plane_variables);
     challenges_.tau = transcript_.challenges("tau", segment_.variables);
     challenges_.alpha = transcript_.challenges("alpha", 3);

@@ -13,7 +13,7 @@ void pack_weights(std::span<const int64_t> weights, unsigned width, uint8_t* out
 
 void unpack_weights(const uint8_t* in, unsigned width, std::span<int64_t> weights) {
   const size_t bytes = packed_bytes(width);
-  const auto shift = static_cast<unsigned>(64 - 8 * bytes);
+  const auto shift = static_cast<unsigned>(64 - 8 * bytes) % 64;  // bytes ≥ 1
   for (int64_t& v : weights) {
     uint64_t word = 0;
     for (size_t k = 0; k < bytes; ++k) word |= static_cast<uint64_t>(*in++) << (8 * k);
