@@ -16,10 +16,11 @@ Point commit_var(const Generators& g, std::span<const Scalar> a, ThreadPool& poo
 // Round k halves length 2^(rounds − k); its upper half has bit rounds − 1 − k set.
 std::vector<Scalar> generator_weights(size_t length, unsigned rounds, std::span<const Scalar> inverse_challenges) {
   std::vector<Scalar> weight(length, Scalar::one());
-  for (size_t k = 0; k < inverse_challenges.size(); ++k) {
-    const size_t bit = size_t{1} << (rounds - 1 - k);
+  size_t bit = size_t{1} << rounds;
+  for (const Scalar& inverse : inverse_challenges) {
+    bit >>= 1;
     for (size_t i = 0; i < length; ++i) {
-      if ((i & bit) != 0) weight[i] *= inverse_challenges[k];
+      if ((i & bit) != 0) weight[i] *= inverse;
     }
   }
   return weight;

@@ -23,7 +23,7 @@ size_t ProofShape::sealed_scalars() const {
 }
 
 size_t ProofShape::bytes() const {
-  const size_t points = rows + 1 + 1 + 2 * opening_rounds();
+  const size_t points = rows + 1 + 1 + size_t{2} * opening_rounds();
   const size_t scalars = sealed_scalars() + 2 * products + 3;
   return kMagic.size() + 32 * (points + scalars);
 }
