@@ -85,6 +85,22 @@ TEST(Mask, HasOneEncoding) {
   EXPECT_FALSE(try_content(longer));
 }
 
+TEST(Mask, RefusesWellFormedFilesThatMeanNothing) {
+  const auto refusal = [](const std::string& window, uint64_t coordinates) {
+    ByteWriter out;
+    out.raw(Bytes(32));
+    out.text(window);
+    out.raw(Bytes(32));
+    out.u64(coordinates);
+    out.raw(Bytes(coordinates));
+    const auto mask = Mask::parse(frame(Mask::kKind, out.bytes()));
+    return mask.ok() ? "" : mask.error().message;
+  };
+  EXPECT_EQ(refusal("w", 1), "");
+  EXPECT_NE(refusal("w", 0).find("empty"), std::string::npos);
+  EXPECT_NE(refusal("a\x1b[2J", 1).find("window identifier"), std::string::npos);
+}
+
 TEST(Mask, RefusesLongFormsAndOverflow) {
   const auto with_gaps = [](uint64_t count, const Bytes& gaps) {
     ByteWriter out;
