@@ -78,7 +78,7 @@ if(ZKAPEX_LEARNING)
   file(GLOB learning_commands CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/learning_*.cpp
     ${CMAKE_SOURCE_DIR}/src/cli/demo_*.cpp)
   add_executable(zkapex-learning ${learning_commands})
-  target_link_libraries(zkapex-learning PRIVATE zkapex_cli zkapex_learning)
+  target_link_libraries(zkapex-learning PRIVATE zkapex_cli zkapex_experiments)
   target_precompile_headers(zkapex-learning REUSE_FROM zkapex_learning)
   add_dependencies(zkapex zkapex-learning)
 endif()

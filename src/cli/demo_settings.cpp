@@ -2,10 +2,32 @@
 
 namespace zkapex::cli {
 
-const std::vector<std::string>& DemoSettings::class_names() {
-  static const std::vector<std::string> names = {"T-shirt", "trouser", "pullover", "dress", "coat",
-                                                 "sandal",  "shirt",   "sneaker",  "bag",   "ankle boot"};
-  return names;
+ImageDeal DemoSettings::images() const {
+  return {.data = data,
+          .seed = seed,
+          .clients = static_cast<int64_t>(clients.size()),
+          .train = train,
+          .validation = validation,
+          .test = test,
+          .personal = personal,
+          .personal_validation = personal_validation,
+          .personal_test = personal_test,
+          .forget = fmt::format("class:{}", forgotten_class)};
+}
+
+VitShape DemoSettings::model() const {
+  return {.hidden = hidden, .layers = layers, .heads = heads, .intermediate = intermediate, .patch = patch};
+}
+
+OperatorSettings DemoSettings::unlearning() const {
+  return {.ratio = ratio,
+          .error = error,
+          .block = block,
+          .floor = floor,
+          .curvature_bits = curvature_bits,
+          .damping = {Damping::Kind::kRelative, damping},
+          .saliency_samples = saliency_samples,
+          .fisher_samples = fisher_samples};
 }
 
 DemoSettings full_demo() {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "cli/row_length.h"
+#include "weights/row_length.h"
 #include "cli/work.h"
 #include "weights/checkpoint.h"
 

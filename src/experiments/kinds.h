@@ -1,0 +1,10 @@
+// Every experiment's entry in the list of them, one function per file.
+#pragma once
+
+#include "experiments/experiment.h"
+
+namespace zkapex {
+
+[[nodiscard]] ExperimentKind table1_experiment();
+
+}  // namespace zkapex
