@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -70,7 +69,7 @@ Result<Verdict> run(const LayerBenchFlags& flags) {
   ZKAPEX_TRY(const LayerAccumulators accumulators, layer_accumulators(statement, operands, pool));
   const double compute_seconds = seconds_since(start);
 
-  std::ofstream("/proc/self/clear_refs") << "5";  // where the system allows it, the peak counts from here on
+  reset_memory_peak();
   start = std::chrono::steady_clock::now();
   ZKAPEX_TRY(const Proof proof,
              prove_layer(statement, {operands, rows.all_blindings(), &accumulators}, generators, pool));

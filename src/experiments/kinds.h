@@ -6,5 +6,8 @@
 namespace zkapex {
 
 [[nodiscard]] ExperimentKind table1_experiment();
+[[nodiscard]] ExperimentKind llm_experiment();
+[[nodiscard]] ExperimentKind edge_experiment();
+[[nodiscard]] ExperimentKind baseline_cost_experiment();
 
 }  // namespace zkapex

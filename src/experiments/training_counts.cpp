@@ -13,7 +13,7 @@ void add_linear(ProductEntries& out, uint64_t rows, uint64_t inputs, uint64_t ou
 
 }  // namespace
 
-ProductEntries product_entries(const VitShape& s) {
+ProductEntries product_entries(const TransformerShape& s) {
   const uint64_t tokens = s.tokens();
   ProductEntries block;
   for (int k = 0; k < 4; ++k) add_linear(block, tokens, s.hidden, s.hidden);  // query, key, value, output

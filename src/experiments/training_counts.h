@@ -7,7 +7,7 @@
 namespace zkapex {
 
 // A ViT image classifier.
-struct VitShape {
+struct TransformerShape {
   uint64_t layers = 12, hidden = 768, intermediate = 3072, heads = 12;
   uint64_t patches = 196, patch_inputs = 768, classes = 1000;
 
@@ -25,6 +25,6 @@ struct ProductEntries {
     return samples * static_cast<double>(forward + backward) + steps * static_cast<double>(weights);
   }
 };
-[[nodiscard]] ProductEntries product_entries(const VitShape& shape);
+[[nodiscard]] ProductEntries product_entries(const TransformerShape& shape);
 
 }  // namespace zkapex
