@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/decimal.h"
 #include "experiments/cells.h"
 
 namespace zkapex {
@@ -80,6 +81,8 @@ Status parse_unlearning(const json& from, const std::string& where, OperatorSett
   for (const auto& [key, count] :
        {std::pair("saliency_samples", out.saliency_samples), {"fisher_samples", out.fisher_samples}})
     reader.require(count > 0, key, "must be positive");
+  reader.require(Decimal::parse(out.ratio).ok(), "ratio", "must be a decimal number in quotes");
+  reader.require(Decimal::parse(out.error).ok(), "error", "must be a decimal number in quotes");
   const Status damping = out.damping.check();
   reader.require(damping.ok(), "damping", damping.ok() ? "" : damping.error().message);
   return reader.finish();
@@ -155,21 +158,20 @@ Result<VisionSettings> VisionSettings::parse(const json& settings, const std::st
 
 nlohmann::ordered_json VisionSettings::describe() const {
   const OperatorSettings& u = unlearning;
-  return {
-      {"data", fmt::format("Fashion-MNIST: {} photos to train on (D), {} {} drawings to personalize on (D_p), {} "
-                           "and {} to test on ({} and {} to choose settings on)",
-                           images.train, images.personal, images.chalk ? "chalk" : "pencil", images.test,
-                           images.personal_test, images.validation, images.personal_validation)},
-      {"model", fmt::format("ViT, {} blocks of width {}, MLP {}, {} heads, patches of {} pixels", model.layers,
-                            model.hidden, model.intermediate, model.heads, model.patch)},
-      {"training", training_text(training)},
-      {"personalization",
-       fmt::format("{}, {}", method_title(personalization.method), training_text(personalization.training))},
-      {"operator", fmt::format("mask {} % of the MLP weights, B = {}, damping {} of a block's mean diagonal, {}-bit "
-                               "factors, floor {}, {} samples for the mask and {} for the Fisher blocks, where not "
-                               "said otherwise",
-                               100 * std::stod(u.ratio), u.block, u.damping.value, u.curvature_bits, u.floor,
-                               u.saliency_samples, u.fisher_samples)}};
+  return {{"data", fmt::format("Fashion-MNIST: {} photos to train on (D), {} {} drawings to personalize on (D_p), {} "
+                               "and {} to test on ({} and {} to choose settings on)",
+                               images.train, images.personal, images.chalk ? "chalk" : "pencil", images.test,
+                               images.personal_test, images.validation, images.personal_validation)},
+          {"model", fmt::format("ViT, {} blocks of width {}, MLP {}, {} heads, patches of {} pixels", model.layers,
+                                model.hidden, model.intermediate, model.heads, model.patch)},
+          {"training", training_text(training)},
+          {"personalization",
+           fmt::format("{}, {}", method_title(personalization.method), training_text(personalization.training))},
+          {"operator", fmt::format("mask {} of the MLP weights, B = {}, damping {} of a block's mean diagonal, {}-bit "
+                                   "factors, floor {}, {} samples for the mask and {} for the Fisher blocks, where not "
+                                   "said otherwise",
+                                   u.ratio, u.block, u.damping.value, u.curvature_bits, u.floor, u.saliency_samples,
+                                   u.fisher_samples)}};
 }
 
 Result<std::vector<ForgetRequest>> parse_requests(const json& list, const std::string& where) {
