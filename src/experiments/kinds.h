@@ -1,4 +1,4 @@
-// Every experiment's entry in the list of them, one function per file.
+// Every experiment's entry in the list of them.
 #pragma once
 
 #include "experiments/experiment.h"
@@ -8,6 +8,14 @@ namespace zkapex {
 [[nodiscard]] ExperimentKind table1_experiment();
 [[nodiscard]] ExperimentKind llm_experiment();
 [[nodiscard]] ExperimentKind edge_experiment();
+[[nodiscard]] ExperimentKind adaptformer_experiment();
+[[nodiscard]] ExperimentKind structured_experiment();
+[[nodiscard]] ExperimentKind forget_size_experiment();
+[[nodiscard]] ExperimentKind ablation_block_experiment();
+[[nodiscard]] ExperimentKind ablation_damping_experiment();
+[[nodiscard]] ExperimentKind ablation_sparsity_experiment();
+[[nodiscard]] ExperimentKind saliency_anchor_experiment();
+[[nodiscard]] ExperimentKind appendix_a_experiment();
 [[nodiscard]] ExperimentKind baseline_cost_experiment();
 
 }  // namespace zkapex

@@ -1,5 +1,7 @@
 #include "experiments/learning_settings.h"
 
+#include "base/decimal.h"
+
 namespace zkapex {
 
 using nlohmann::json;
@@ -66,6 +68,8 @@ Status parse_unlearning(const json& from, const std::string& where, OperatorSett
   for (const auto& [key, count] :
        {std::pair("saliency_samples", out.saliency_samples), {"fisher_samples", out.fisher_samples}})
     reader.require(count > 0, key, "must be positive");
+  reader.require(Decimal::parse(out.ratio).ok(), "ratio", "must be a decimal number in quotes");
+  reader.require(Decimal::parse(out.error).ok(), "error", "must be a decimal number in quotes");
   const Status damping = out.damping.check();
   reader.require(damping.ok(), "damping", damping.ok() ? "" : damping.error().message);
   return reader.finish();

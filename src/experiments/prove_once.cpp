@@ -64,8 +64,8 @@ Result<Proved> proved_model(Vision& vision, const Published& published, const Op
   ZKAPEX_CHECK(make_folder(unlearned));
   for (const char* file : {"config.json", "adaptformer.json", "adaptformer.safetensors"}) {
     std::error_code ignored;
-    if (std::filesystem::exists(personal / file, ignored))
-      ZKAPEX_CHECK(replace_file(personal / file, unlearned / file));
+    if (!std::filesystem::exists(personal / file, ignored)) continue;
+    ZKAPEX_CHECK(replace_file(personal / file, unlearned / file));
   }
   const MemoryMeter memory;
   ZKAPEX_TRY(const UnlearnReport done, unlearn({.client = state,

@@ -3,8 +3,20 @@
 namespace zkapex {
 
 const std::vector<ExperimentKind>& experiment_kinds() {
-  static const std::vector<ExperimentKind> kinds = {table1_experiment(), llm_experiment(), edge_experiment(),
-                                                    baseline_cost_experiment()};
+  static const std::vector<ExperimentKind> kinds = {
+      table1_experiment(),
+      llm_experiment(),
+      edge_experiment(),
+      adaptformer_experiment(),
+      structured_experiment(),
+      forget_size_experiment(),
+      ablation_block_experiment(),
+      ablation_damping_experiment(),
+      ablation_sparsity_experiment(),
+      saliency_anchor_experiment(),
+      appendix_a_experiment(),
+      baseline_cost_experiment(),
+  };
   return kinds;
 }
 

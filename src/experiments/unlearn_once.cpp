@@ -127,12 +127,13 @@ void add_recovery(Results& results, const std::string& variant, const std::strin
 
 void add_differences(Results& results, const std::string& variant, const std::string& exact) {
   for (const uint64_t seed : results.seeds()) {
-    for (const auto& [from, to] :
-         {std::pair("held_out_accuracy", "forget_difference"), {"personal_accuracy", "personal_difference"}}) {
+    for (const auto& [from, to] : {std::pair("held_out_accuracy", "forget"), {"personal_accuracy", "personal"}}) {
       const auto ours = results.figure(variant, seed, from), theirs = results.figure(exact, seed, from);
-      std::optional<double> value;
-      if (ours && theirs && *theirs > 0) value = (*ours - *theirs) / *theirs;
-      results.set(variant, seed, to, value);
+      std::optional<double> gap, relative;
+      if (ours && theirs) gap = *ours - *theirs;
+      if (gap && *theirs > 0) relative = *gap / *theirs;
+      results.set(variant, seed, fmt::format("{}_gap", to), gap);
+      results.set(variant, seed, fmt::format("{}_difference", to), relative);
     }
   }
 }

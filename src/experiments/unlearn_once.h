@@ -51,8 +51,9 @@ struct Proved {
 
 // Adds "recovery" = (this − masked) / (before − masked) of personal accuracies; null where the mask did no harm.
 void add_recovery(Results& results, const std::string& variant, const std::string& before, const std::string& masked);
-// Adds "forget_difference" and "personal_difference": 100 · (this − exact) / exact of the held-out and the personal
-// accuracy, as the paper's appendices have them; null where exact is zero.
+// Adds how far the held-out and the personal accuracy are from those of exact unlearning: "forget_gap" and
+// "personal_gap", differences, and "forget_difference" and "personal_difference", the same divided by the exact model's
+// accuracy, as the paper's appendices have them (null where that is zero).
 void add_differences(Results& results, const std::string& variant, const std::string& exact);
 
 }  // namespace zkapex

@@ -34,6 +34,13 @@ void read_plan(ConfigReader& reader, VisionPlan& plan) {
   });
 }
 
+void add_comparison(VisionPlan& plan, size_t request) {
+  plan.add(request, "before", "before unlearning", "before");
+  plan.add(request, "mask-only", "mask only", "mask-only");
+  plan.add(request, "ours", "**zkapex**", "ours");
+  plan.add(request, "exact", "*exact*", "exact");
+}
+
 std::vector<std::string> VisionExperiment::variants() const {
   std::vector<std::string> out;
   for (const VisionVariant& variant : plan_.variants) out.push_back(variant.name);
@@ -84,6 +91,31 @@ std::vector<TableRow> VisionExperiment::rows(size_t request) const {
     if (variant.request == request) out.push_back({variant.name, variant.title});
   }
   return out;
+}
+
+void VisionExperiment::add_comparison_table(Results& results, size_t request, const json& paper,
+                                            ExperimentReport& out) const {
+  const std::vector<TableRow> compared = {{plan_.name(request, "before"), "before unlearning"},
+                                          {plan_.name(request, "mask-only"), "mask only"},
+                                          {plan_.name(request, "ours"), "**zkapex**"},
+                                          {plan_.name(request, "exact"), "*exact*"}};
+  add_recovery(results, plan_.name(request, "ours"), plan_.name(request, "before"), plan_.name(request, "mask-only"));
+  std::vector<TableColumn> columns = accuracy_columns();
+  columns.insert(columns.end(), {{"recovery", "recovered", Unit::kPercent},
+                                 {"membership/auc", "MIA AUC", Unit::kPercent},
+                                 {"alignment/forget", "A_f", Unit::kPlain},
+                                 {"alignment/personal", "A_p", Unit::kPlain}});
+  const ForgetRequest& asked = plan_.requests[request];
+  out.markdown += fmt::format("## {}\n\n{}\n", asked.title, markdown_table(results, columns, compared, paper));
+  out.table[asked.name] = table_as_json(results, columns, compared, paper);
+  out.chart.panels.push_back(accuracy_bars(results, asked.title, compared));
+}
+
+std::vector<TableColumn> difference_columns() {
+  return {{"forget_difference", "Δ forget", Unit::kPercent},
+          {"personal_difference", "Δ personal", Unit::kPercent},
+          {"forget_gap", "forget, points from exact", Unit::kPercent},
+          {"personal_gap", "personal, points from exact", Unit::kPercent}};
 }
 
 std::vector<TableColumn> accuracy_columns() {

@@ -32,6 +32,9 @@ struct VisionPlan {
 // "vision" and "requests" of an experiment's settings.
 void read_plan(ConfigReader& reader, VisionPlan& plan);
 
+// Adds before, mask-only, ours and exact of a request: what most tables compare.
+void add_comparison(VisionPlan& plan, size_t request);
+
 class VisionExperiment : public Experiment {
  public:
   explicit VisionExperiment(VisionPlan plan) : plan_(std::move(plan)) {}
@@ -45,6 +48,8 @@ class VisionExperiment : public Experiment {
   [[nodiscard]] const VisionPlan& plan() const { return plan_; }
   // The variants of a request as rows.
   [[nodiscard]] std::vector<TableRow> rows(size_t request) const;
+  // The table and bars of `add_comparison`, with recovery, to the report.
+  void add_comparison_table(Results& results, size_t request, const nlohmann::json& paper, ExperimentReport& out) const;
   // More figures of a variant whose model is there; `published` where it has a mask.
   [[nodiscard]] virtual Status add_figures(Vision& vision, const VisionVariant& variant, const Model& model,
                                            const Published* published, nlohmann::ordered_json& figures) const;
@@ -55,6 +60,9 @@ class VisionExperiment : public Experiment {
 
 // Accuracy columns that all tables with images have.
 [[nodiscard]] std::vector<TableColumn> accuracy_columns();
+
+// The columns that add_differences fills.
+[[nodiscard]] std::vector<TableColumn> difference_columns();
 
 // Bars of the held-out and the personal accuracy, one group per row.
 [[nodiscard]] Panel accuracy_bars(const Results& results, const std::string& title, const std::vector<TableRow>& rows);
