@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-ZKAPEX = sys.argv.pop()
+ZKAPEX = pathlib.Path(sys.argv.pop()).resolve()
 EXPERIMENTS = pathlib.Path(__file__).resolve().parents[2] / "experiments"
 
 
