@@ -103,15 +103,14 @@ void sum_buckets(const Bucket* const buckets[4], size_t count, uint64_t* extende
   }
 }
 
-void combine(const TableEntry* entries, size_t stride, size_t count, const int8_t* digits, size_t terms, size_t bits,
-             uint64_t* extended_points) {
-  for (size_t j = 0; j < count; ++j) {
+void combine(const TableEntry* entries, const int8_t* digits, size_t terms, size_t bits, uint64_t* extended_points) {
+  for (size_t j = 0; j < 8; ++j) {
     ExtendedPoint sum = ExtendedPoint::identity();
     for (size_t k = bits; k-- > 0;) {
       sum = twice(sum);
       for (size_t t = 0; t < terms; ++t) {
         const int digit = digits[k * terms + t];
-        const NielsPoint& entry = niels(entries[j + t * stride]);
+        const NielsPoint& entry = niels(entries[8 * t + j]);
         if (digit != 0) sum = add(sum, digit < 0 ? negate(entry) : entry);
       }
     }

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "algebra/msm.h"
 
 namespace zkapex {
@@ -24,8 +22,6 @@ void non_adjacent_form(const Scalar& s, int8_t* out, size_t stride) {
   }
 }
 
-std::ptrdiff_t at(size_t index) { return static_cast<std::ptrdiff_t>(index); }
-
 }  // namespace
 
 std::vector<Point> fold_points_var(std::span<const AffinePoint> points, std::span<const Scalar> weights, size_t stride,
@@ -35,20 +31,21 @@ std::vector<Point> fold_points_var(std::span<const AffinePoint> points, std::spa
   std::vector<int8_t> digits(kDigits * terms);
   for (size_t t = 0; t < terms; ++t) non_adjacent_form(weights[t], &digits[t], terms);
 
-  const size_t padded = (stride + kLanes - 1) / kLanes * kLanes;
-  std::vector<ExtendedPoint> sums(padded);
-  pool.for_ranges(padded / kLanes, 16, [&](size_t first, size_t last) {
-    const size_t begin = first * kLanes, count = last * kLanes - begin;
-    std::vector<AffinePoint> chosen(terms * count, AffinePoint::identity());
-    for (size_t t = 0; t < terms; ++t) {
-      const size_t from = std::min(begin + t * stride, points.size()), most = std::min(begin + count, stride) - begin;
-      std::ranges::copy(points.subspan(from, std::min(most, points.size() - from)), chosen.begin() + at(t * count));
-    }
+  const size_t groups = (stride + kLanes - 1) / kLanes;
+  std::vector<ExtendedPoint> sums(groups * kLanes);
+  pool.for_ranges(groups, 16, [&](size_t first, size_t last) {
+    std::vector<AffinePoint> chosen(terms * kLanes);
     std::vector<TableEntry> entries(chosen.size());
-    kernels.make_entries(chosen.data()->x.v, chosen.size(), entries.data());
-    kernels.combine(entries.data(), count, count, digits.data(), terms, kDigits, sums[begin].X.v);
+    for (size_t group = first; group < last; ++group) {
+      for (size_t k = 0; k < chosen.size(); ++k) {
+        const size_t j = group * kLanes + k % kLanes, at = j + k / kLanes * stride;
+        chosen[k] = j < stride && at < points.size() ? points[at] : AffinePoint::identity();
+      }
+      kernels.make_entries(chosen[0].x.v, chosen.size(), entries.data());
+      kernels.combine(entries.data(), digits.data(), terms, kDigits, sums[group * kLanes].X.v);
+    }
   });
-  return {sums.begin(), sums.begin() + at(stride)};
+  return {sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(stride)};
 }
 
 }  // namespace zkapex
