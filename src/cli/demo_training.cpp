@@ -55,7 +55,7 @@ Status retrain_without_forgotten(DemoRun& run) {
 }
 
 Status personalize_clients(DemoRun& run) {
-  run.tell.step("clients", "each fine-tunes the model on chalk drawings of its own");
+  run.tell.step("clients", "each fine-tunes the model on sketches of its own");
   for (size_t k = 0; k < run.settings.clients.size(); ++k) {
     const std::string& client = run.settings.clients[k];
     const SampleSet& drawings = run.splits[k].sets.at("personal");
