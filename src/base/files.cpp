@@ -222,14 +222,20 @@ Status FileReader::read_at(uint64_t offset, std::span<uint8_t> out) const {
   return Done{};
 }
 
-Result<FolderLock> FolderLock::take(const Path& folder) {
+Result<std::optional<FolderLock>> FolderLock::try_take(const Path& folder) {
   Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.ok()) return failure("open", folder, errno);
   if (retry_if_interrupted([&] { return ::flock(directory.get(), LOCK_EX | LOCK_NB); }) != 0) {
-    if (errno == EWOULDBLOCK) return error("{} is in use by another command", folder.string());
+    if (errno == EWOULDBLOCK) return std::optional<FolderLock>();
     return failure("lock", folder, errno);
   }
-  return FolderLock(directory.release());
+  return std::optional(FolderLock(directory.release()));
+}
+
+Result<FolderLock> FolderLock::take(const Path& folder) {
+  ZKAPEX_TRY(std::optional<FolderLock> lock, try_take(folder));
+  if (!lock) return error("{} is in use by another command", folder.string());
+  return *std::move(lock);
 }
 
 FolderLock::FolderLock(FolderLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/bytes.h"
@@ -77,6 +78,8 @@ class FileReader {
 class FolderLock {
  public:
   [[nodiscard]] static Result<FolderLock> take(const Path& folder);
+  // Nothing where somebody else has it.
+  [[nodiscard]] static Result<std::optional<FolderLock>> try_take(const Path& folder);
 
   FolderLock(FolderLock&& other) noexcept;
   FolderLock& operator=(FolderLock&& other) noexcept;

@@ -202,6 +202,7 @@ TEST_F(FilesTest, AFolderIsHeldByOneLockAtATime) {
   auto first = FolderLock::take(directory_);
   ASSERT_TRUE(first.ok()) << first.error().message;
   const auto second = FolderLock::take(directory_);
+  EXPECT_FALSE(FolderLock::try_take(directory_)->has_value());
   ASSERT_FALSE(second.ok());
   EXPECT_NE(second.error().message.find("in use by another command"), std::string::npos);
   { const FolderLock released = std::move(*first); }

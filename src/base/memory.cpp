@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <fstream>
 #include <limits>
 
 #include "base/files.h"
@@ -35,6 +36,19 @@ Result<MemoryUse> memory_use() {
   ZKAPEX_TRY(use.resident, field(status, "VmRSS:"));
   ZKAPEX_TRY(use.peak, field(status, "VmHWM:"));
   return use;
+}
+
+void reset_memory_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
+MemoryMeter::MemoryMeter() {
+  reset_memory_peak();
+  const Result<MemoryUse> use = memory_use();
+  if (use.ok()) before_ = use->resident;
+}
+
+uint64_t MemoryMeter::most_added() const {
+  const Result<MemoryUse> use = memory_use();
+  return use.ok() && use->peak > before_ ? use->peak - before_ : 0;
 }
 
 Result<uint64_t> parse_size(std::string_view text) {

@@ -17,6 +17,19 @@ struct MemoryUse {
 
 // Fails where the system does not tell (no /proc).
 [[nodiscard]] Result<MemoryUse> memory_use();
+// Where the system allows it, the peak counts from here on.
+void reset_memory_peak();
+
+// How much memory a piece of work needs beside what the process has already: the peak since construction less what was
+// resident then. Zero where the system does not tell.
+class MemoryMeter {
+ public:
+  MemoryMeter();
+  [[nodiscard]] uint64_t most_added() const;
+
+ private:
+  uint64_t before_ = 0;
+};
 
 // "1536", "512M", "2G", "2GiB": bytes, or with K, M, G, T multiples of 1024. Zero and what overflows are errors.
 [[nodiscard]] Result<uint64_t> parse_size(std::string_view text);

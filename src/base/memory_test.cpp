@@ -24,6 +24,13 @@ TEST(Memory, PeakStaysWhenMemoryIsGivenBack) {
   EXPECT_GE(memory_use()->peak, kSize);
 }
 
+TEST(Memory, AMeterSeesWhatComesOnTop) {
+  constexpr size_t kSize = size_t{96} << 20;
+  const MemoryMeter meter;
+  { EXPECT_EQ(std::vector<char>(kSize, 'x').back(), 'x'); }
+  EXPECT_GE(meter.most_added(), kSize * 9 / 10);
+}
+
 TEST(Memory, SizesWithAndWithoutUnit) {
   EXPECT_EQ(*parse_size("1"), 1U);
   EXPECT_EQ(*parse_size("1536"), 1536U);

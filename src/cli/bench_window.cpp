@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -46,9 +45,6 @@ class Clock {
  private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
-
-// Where the system allows it, the peak counts from here on.
-void reset_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 uint64_t peak_memory() {
   const Result<MemoryUse> use = memory_use();
@@ -247,7 +243,7 @@ Result<Verdict> run(const WindowBenchFlags& flags) {
   out["segments"] = plan.segments().size();
   out["generators_s"] = clock.lap();
 
-  reset_peak();
+  reset_memory_peak();
   RegistrationStatement registration{&deployment, "bench", {}, {}};
   RegisteredRows rows;
   SecretVector<Scalar> model_blindings, curvature_blindings;
@@ -274,7 +270,7 @@ Result<Verdict> run(const WindowBenchFlags& flags) {
   }
   out["register_peak_rss_bytes"] = peak_memory();
 
-  reset_peak();
+  reset_memory_peak();
   UnlearnedModel after(deployment);
   {
     Progress progress(settings.progress, "unlearning", "blocks", layout.blocks());

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/demo_svg.h"
+#include "experiments/svg.h"
 
 namespace zkapex::cli {
 

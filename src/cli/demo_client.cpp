@@ -1,6 +1,5 @@
 // The clients' part of the demo: curvature and registration, then unlearning with a proof.
 #include "attestation/inputs.h"
-#include "cli/demo_data.h"
 #include "cli/demo_run.h"
 #include "cli/work.h"
 #include "learning/fisher_store.h"
@@ -28,15 +27,12 @@ Status write_curvature(DemoRun& run, size_t k, const Deployment& deployment) {
   const std::string& client = run.settings.clients[k];
   const SecondsSince seconds;
   ZKAPEX_TRY(const auto model, load_model(run.files.personal(client)));
-  ZKAPEX_TRY(const Samples drawings, Samples::open(run.splits[k].sets.at("personal"), demo_format(), model->config()));
-  FisherStoreOptions options;
-  options.damping = {Damping::Kind::kRelative, run.settings.damping};
-  Progress progress(run.work.progress, client + " computes curvature", "blocks", deployment.layout().blocks());
+  ZKAPEX_TRY(const Samples drawings, Samples::open(run.splits[k].sets.at("personal"), image_format(), model->config()));
   const BatchSource batches =
       drawings.batches(32, run.settings.fisher_samples, derived_seed(run.settings.seed, 400 + k));
   ZKAPEX_TRY(const FisherStoreReport report,
-             write_fisher_store(*model, batches, deployment, options, run.files.store(client), *run.work.pool,
-                                [&](uint64_t blocks) { progress.advance(blocks); }));
+             write_curvature(*model, batches, deployment, run.settings.unlearning().damping, run.files.store(client),
+                             run.work, client + " computes curvature"));
   std::error_code ignored;
   run.client_report(k)["curvature"] = {{"samples", report.fisher.samples},
                                        {"blocks", report.factors.blocks},

@@ -1,7 +1,6 @@
 // Single images with what the models say of them, before and after.
 #include <png.h>
 
-#include "cli/demo_data.h"
 #include "cli/demo_measure.h"
 
 namespace zkapex::cli {
@@ -33,8 +32,8 @@ Result<ordered_json> first_right(const std::vector<const Model*>& models, const 
                                  bool distinct, const char* kind) {
   const at::NoGradGuard no_grad;
   ordered_json out = ordered_json::array();
-  std::vector<bool> seen(DemoSettings::class_names().size());
-  const auto name_of = [](int64_t label) { return DemoSettings::class_names()[static_cast<size_t>(label)]; };
+  std::vector<bool> seen(class_names().size());
+  const auto name_of = [](int64_t label) { return class_names()[static_cast<size_t>(label)]; };
   for (int64_t k = 0; k < samples.size() && out.size() < count; ++k) {
     ZKAPEX_TRY(const Batch batch, samples.batch({&k, 1}));
     const auto label = batch.labels[0].item<int64_t>();
@@ -74,10 +73,10 @@ Result<std::string> png_data_address(const std::vector<uint8_t>& pixels, uint32_
   return "data:image/png;base64," + base64(out);
 }
 
-Result<ordered_json> example_predictions(const std::vector<const Model*>& models, const DemoSets& sets) {
+Result<ordered_json> example_predictions(const std::vector<const Model*>& models, const MeasuredSets& sets) {
   return catch_torch([&]() -> Result<ordered_json> {
     constexpr size_t kOfEach = 4;
-    ZKAPEX_TRY(ordered_json out, first_right(models, sets.forget_test, kOfEach, false, "photo"));
+    ZKAPEX_TRY(ordered_json out, first_right(models, sets.held_out, kOfEach, false, "photo"));
     ZKAPEX_TRY(const ordered_json drawings, first_right(models, sets.personal, kOfEach, true, "drawing"));
     out.insert(out.end(), drawings.begin(), drawings.end());
     return out;

@@ -4,13 +4,10 @@
 #include <cmath>
 
 #include "attestation/inputs.h"
-#include "cli/demo_data.h"
 #include "learning/baselines.h"
 #include "learning/evaluation.h"
 #include "learning/mask_tensors.h"
-#include "learning/membership.h"
 #include "learning/model_files.h"
-#include "learning/shuffle.h"
 
 namespace zkapex::cli {
 
@@ -43,12 +40,14 @@ Status measure_client(DemoRun& run, size_t k, Progress& progress) {
   ZKAPEX_TRY(models[1], masked_model(run, client));
   ZKAPEX_TRY(models[2], load_model(run.files.unlearned(client)));
   ZKAPEX_TRY(models[3], load_model(run.files.retrained(client)));
-  ZKAPEX_TRY(const DemoSets sets, DemoSets::open(run.settings, run.splits[k], models[0]->config()));
+  OpenImages images(run.splits[k]);
+  ZKAPEX_TRY(const MeasuredSets sets, MeasuredSets::open(images, models[0]->config(), run.settings.measured_on,
+                                                         run.settings.members, run.settings.seed));
 
   ordered_json& out = run.client_report(k);
   std::vector<ModelFigures> figures;
   for (size_t m = 0; m < models.size(); ++m) {
-    ZKAPEX_TRY(figures.emplace_back(), measure_model(*models[m], sets, run.settings));
+    ZKAPEX_TRY(figures.emplace_back(), measure_model(*models[m], sets));
     out["models"][kModelKeys[m]] = as_json(figures.back());
     progress.advance();
   }
@@ -72,38 +71,6 @@ Status measure_client(DemoRun& run, size_t k, Progress& progress) {
 }
 
 }  // namespace
-
-Result<DemoSets> DemoSets::open(const DemoSettings& settings, const Splits& splits, const ModelConfig& config) {
-  const auto open = [&](const std::string& set) -> Result<Samples> {
-    ZKAPEX_TRY(const SampleSet chosen, splits.get(set));
-    return Samples::open(chosen, demo_format(), config);
-  };
-  ZKAPEX_TRY(Samples members, open("forget"));
-  ZKAPEX_TRY(Samples held_out, open("forget-" + settings.measured_on));
-  ZKAPEX_TRY(Samples personal, open("personal-" + settings.measured_on));
-  return DemoSets{std::move(members), std::move(held_out), std::move(personal)};
-}
-
-Result<ModelFigures> measure_model(const Model& model, const DemoSets& sets, const DemoSettings& settings) {
-  constexpr int64_t kBatch = 128;
-  ZKAPEX_TRY(Evaluation members,
-             evaluate(model, sets.members.batches(kBatch, settings.members, derived_seed(settings.seed, 500))));
-  ZKAPEX_TRY(Evaluation others, evaluate(model, sets.forget_test.batches(kBatch)));
-  ZKAPEX_TRY(const Evaluation personal, evaluate(model, sets.personal.batches(kBatch)));
-  ZKAPEX_TRY(const MembershipResult m,
-             membership_inference(members.losses, others.losses, {.seed = derived_seed(settings.seed, 501)}));
-  return ModelFigures{.forget = others.accuracy,
-                      .forget_members = members.accuracy,
-                      .personal = personal.accuracy,
-                      .member_losses = std::move(members.losses),
-                      .other_losses = std::move(others.losses),
-                      .membership = {{"auc", m.auc},
-                                     {"auc_low", m.auc_low},
-                                     {"auc_high", m.auc_high},
-                                     {"advantage", m.advantage},
-                                     {"accuracy", m.accuracy},
-                                     {"per_side", m.per_side}}};
-}
 
 ordered_json loss_histograms(const std::vector<ModelFigures>& figures) {
   constexpr size_t kBins = 24;

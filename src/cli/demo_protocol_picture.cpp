@@ -1,6 +1,6 @@
 // The protocol as a sequence, with this run's sizes.
 #include "cli/demo_charts.h"
-#include "cli/demo_svg.h"
+#include "experiments/svg.h"
 
 namespace zkapex::cli {
 

@@ -1,53 +1,16 @@
 // The provider's part of the demo: deployment, mask, verdicts.
 #include "attestation/batch.h"
 #include "attestation/inputs.h"
-#include "base/random.h"
-#include "cli/demo_data.h"
 #include "cli/demo_run.h"
-#include "cli/row_length.h"
 #include "cli/work.h"
-#include "learning/mask_tensors.h"
 #include "learning/model_files.h"
-#include "learning/saliency.h"
 #include "learning/shuffle.h"
-#include "unlearning/ranking.h"
-#include "weights/checkpoint.h"
 
 namespace zkapex::cli {
 
 namespace {
 
 constexpr const char* kWindow = "demo";
-
-Result<Deployment> make_deployment(const DemoRun& run) {
-  ZKAPEX_TRY(const Checkpoint model, Checkpoint::open(run.files.original() / "model.safetensors"));
-  ZKAPEX_TRY(const CoverPatterns patterns, cover_preset("vit"));
-  std::vector<TensorInfo> tensors;
-  uint64_t covered = 0;
-  for (const TensorView& tensor : model.tensors()) {
-    tensors.push_back(tensor.info());
-    if (is_covered(patterns, tensor.info().name)) covered += tensor.count();
-  }
-  const DemoSettings& s = run.settings;
-  const Geometry geometry{.block = s.block, .row = default_row_length(s.block, covered)};
-  ZKAPEX_TRY(Layout layout, Layout::make(tensors, patterns, geometry));
-  Parameters parameters;
-  parameters.curvature_bits = s.curvature_bits;
-  parameters.floor = s.floor;
-  ZKAPEX_TRY(parameters.error, Decimal::parse(s.error));
-  return Deployment::make(std::move(layout), parameters);
-}
-
-// Scores in the order of the layout's coordinates.
-ScoreSource in_order(const std::vector<Tensor>& scores) {
-  return [&scores](const ScoreVisitor& visit) -> Status {
-    for (const Tensor& score : scores) {
-      const Tensor flat = score.detach().to(at::kDouble).contiguous();
-      ZKAPEX_CHECK(visit({flat.data_ptr<double>(), static_cast<size_t>(flat.numel())}));
-    }
-    return Done{};
-  };
-}
 
 std::vector<Submission> submissions_in(const DemoRun& run) {
   std::vector<Submission> out;
@@ -62,7 +25,8 @@ std::vector<Submission> submissions_in(const DemoRun& run) {
 
 Status publish_deployment(DemoRun& run) {
   run.tell.step("provider", "publishes what all agree on: which weights, blocks, certified error");
-  ZKAPEX_TRY(const Deployment deployment, make_deployment(run));
+  ZKAPEX_TRY(const Deployment deployment,
+             vit_deployment(run.files.original() / "model.safetensors", run.settings.unlearning()));
   ZKAPEX_CHECK(write_file(run.files.deployment(), deployment.serialize()));
   describe(deployment, run.report["deployment"]);
   run.tell.say(fmt::format("    {} weights in {} blocks of {}, certified error {}", deployment.layout().coordinates(),
@@ -77,25 +41,16 @@ Status publish_mask(DemoRun& run) {
   const SecondsSince seconds;
   ZKAPEX_TRY(const Deployment deployment, zkapex::read_deployment(run.files.deployment()));
   ZKAPEX_TRY(const auto model, load_model(run.files.original()));
-  ZKAPEX_TRY(const auto covered, covered_by(*model, deployment.layout()));
-  ZKAPEX_TRY(const Samples forget, Samples::open(run.splits[0].sets.at("forget"), demo_format(), model->config()));
-  ZKAPEX_TRY(const std::vector<Tensor> scores,
-             saliency(*model, covered, {}, forget.batches(32, s.saliency_samples, derived_seed(s.seed, 300)), {}));
-
-  ZKAPEX_TRY(const Decimal ratio, Decimal::parse(s.ratio));
-  const uint64_t coordinates = deployment.layout().coordinates();
-  ZKAPEX_TRY(const uint64_t count, mask_size(ratio, coordinates));
-  Mask mask;
-  mask.deployment = deployment.digest();
-  mask.window = kWindow;
-  ZKAPEX_TRY(mask.nonce, random_array<32>());
-  ZKAPEX_TRY(mask.support, top_coordinates(in_order(scores), coordinates, count));
-  ZKAPEX_CHECK(mask.check());
+  ZKAPEX_TRY(const Samples forget, Samples::open(run.splits[0].sets.at("forget"), image_format(), model->config()));
+  ZKAPEX_TRY(const Mask mask, cut_mask(*model, deployment, s.ratio, {},
+                                       forget.batches(32, s.saliency_samples, derived_seed(s.seed, 300)), {}, kWindow));
   const Bytes bytes = mask.serialize();
   ZKAPEX_CHECK(write_file(run.files.mask(), bytes));
-  run.report["mask"] = {{"window", mask.window}, {"ratio", s.ratio}, {"masked", count}, {"bytes", bytes.size()}};
+  run.report["mask"] = {
+      {"window", mask.window}, {"ratio", s.ratio}, {"masked", mask.support.size()}, {"bytes", bytes.size()}};
   run.report["seconds"]["saliency"] = seconds();
-  run.tell.say(fmt::format("    {} of {} weights: {} bytes, {:.0f} s", count, coordinates, bytes.size(), seconds()));
+  run.tell.say(fmt::format("    {} of {} weights: {} bytes, {:.0f} s", mask.support.size(),
+                           deployment.layout().coordinates(), bytes.size(), seconds()));
   return Done{};
 }
 

@@ -1,11 +1,11 @@
 // One run of the demo: where its files are, how it works and tells, and what was found so far.
 #pragma once
 
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "attestation/client.h"
 #include "cli/demo_settings.h"
+#include "experiments/folders.h"
 #include "learning/splits.h"
 
 namespace zkapex::cli {
@@ -51,16 +51,6 @@ class Narrator {
   int step_ = 0;
 };
 
-class SecondsSince {
- public:
-  [[nodiscard]] double operator()() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
 struct DemoRun {
   DemoSettings settings;
   DemoFiles files;
@@ -71,10 +61,6 @@ struct DemoRun {
 
   [[nodiscard]] nlohmann::ordered_json& client_report(size_t k) { return report["clients"][k]; }
 };
-
-[[nodiscard]] Status make_folder(const Path& folder);
-// A copy of `from` under the name `to`, whatever was there.
-[[nodiscard]] Status replace_file(const Path& from, const Path& to);
 
 // The steps, in order. Each leaves files, and figures in the report.
 [[nodiscard]] Status train_original(DemoRun& run);

@@ -5,12 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "learning/training.h"
+#include "experiments/images.h"
+#include "experiments/steps.h"
 
 namespace zkapex::cli {
 
 struct DemoSettings {
-  std::filesystem::path data = "/usr/share/datasets/fashion-mnist";
+  Path data = default_images();
   uint64_t seed = 1;
   // "test", or "validation": images kept apart for choosing these settings.
   std::string measured_on = "test";
@@ -33,8 +34,9 @@ struct DemoSettings {
   double damping = 1e-2;  // of each block's mean diagonal
   int64_t saliency_samples = 1024, fisher_samples = 2048;
 
-  // Short names, in the order of the labels.
-  [[nodiscard]] static const std::vector<std::string>& class_names();
+  [[nodiscard]] ImageDeal images() const;
+  [[nodiscard]] VitShape model() const;
+  [[nodiscard]] OperatorSettings unlearning() const;
   [[nodiscard]] const std::string& forgotten() const { return class_names()[static_cast<size_t>(forgotten_class)]; }
 };
 

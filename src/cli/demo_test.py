@@ -1,9 +1,7 @@
 """The demo from outside, as small as it gets: its files, its report, its page, its verdicts."""
 
 import json
-import random
 import re
-import struct
 import subprocess
 import sys
 import tempfile
@@ -11,27 +9,14 @@ import unittest
 from html.parser import HTMLParser
 from pathlib import Path
 
+from idx_images import write_idx
+
 PROGRAM = sys.argv.pop()
 MODELS = ["before", "mask_only", "ours", "exact"]
 
 
 def zkapex(*arguments):
     return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=600)
-
-
-def write_idx(directory, part, count):
-    """28 by 28 images: a bright square on a noisy ground, in a place for each of ten classes."""
-    draw = random.Random(part)
-    labels = [k % 10 for k in range(count)]
-    pixels = bytearray()
-    for label in labels:
-        image = bytearray(draw.randbytes(784).translate(bytes(v // 4 for v in range(256))))
-        top, left = 3 + 14 * (label % 2), 1 + 5 * (label // 2)
-        for row in range(top, top + 8):
-            image[28 * row + left:28 * row + left + 5] = bytes([230] * 5)
-        pixels += image
-    (directory / f"{part}-images-idx3-ubyte").write_bytes(struct.pack(">IIII", 0x803, count, 28, 28) + pixels)
-    (directory / f"{part}-labels-idx1-ubyte").write_bytes(struct.pack(">II", 0x801, count) + bytes(labels))
 
 
 class Figures(HTMLParser):

@@ -1,7 +1,5 @@
 // The demo's learning: the provider's model, the same without the forgotten images, and the clients' own.
-#include "cli/demo_data.h"
 #include "cli/demo_run.h"
-#include "learning/documents.h"
 #include "learning/model_files.h"
 #include "learning/shuffle.h"
 
@@ -14,19 +12,13 @@ enum Use : uint64_t { kInitial = 1, kTraining = 2, kPersonal = 10 };
 
 Result<double> train_on(DemoRun& run, Model& model, const SampleSet& set, TrainingOptions options, uint64_t use,
                         const std::string& label) {
-  ZKAPEX_TRY(const Samples samples, Samples::open(set, demo_format(), model.config()));
+  ZKAPEX_TRY(const Samples samples, Samples::open(set, image_format(), model.config()));
   options.seed = derived_seed(run.settings.seed, use);
-  Progress progress(run.work.progress, label, "images", static_cast<uint64_t>(samples.size() * options.epochs));
-  ZKAPEX_TRY(const TrainingReport report,
-             train(model, samples, Method::kFull, options, [&](const TrainingStep& step) -> Status {
-               progress.advance(static_cast<uint64_t>(step.samples));
-               return Done{};
-             }));
-  return report.seconds;
+  return fit(model, samples, Method::kFull, options, run.work.progress, label);
 }
 
 Status train_from_scratch(DemoRun& run, const std::string& set, const Path& folder, const std::string& label) {
-  ZKAPEX_TRY(const ModelConfig config, parse_model_config(demo_model_config(run.settings)));
+  ZKAPEX_TRY(const ModelConfig config, parse_model_config(vit_config(run.settings.model())));
   const auto model = make_model(config, {});
   initialize(*model, derived_seed(run.settings.seed, kInitial));
   const SampleSet& samples = run.splits[0].sets.at(set);
@@ -45,7 +37,7 @@ Status train_from_scratch(DemoRun& run, const std::string& set, const Path& fold
 
 Status train_original(DemoRun& run) {
   run.tell.step("provider", "trains a small ViT on photos of clothes");
-  ZKAPEX_TRY(run.splits, demo_splits(run.settings));
+  ZKAPEX_TRY(run.splits, deal_images(run.settings.images()));
   for (size_t k = 0; k < run.splits.size(); ++k) {
     const std::string& client = run.settings.clients[k];
     ZKAPEX_CHECK(make_folder(run.files.client(client)));
@@ -63,7 +55,7 @@ Status retrain_without_forgotten(DemoRun& run) {
 }
 
 Status personalize_clients(DemoRun& run) {
-  run.tell.step("clients", "each fine-tunes the model on chalk drawings of its own");
+  run.tell.step("clients", "each fine-tunes the model on sketches of its own");
   for (size_t k = 0; k < run.settings.clients.size(); ++k) {
     const std::string& client = run.settings.clients[k];
     const SampleSet& drawings = run.splits[k].sets.at("personal");

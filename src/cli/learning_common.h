@@ -31,6 +31,7 @@ void add_fisher(CLI::App& parent, Action& action);
 void add_baseline(CLI::App& parent, Action& action);
 void add_evaluate(CLI::App& parent, Action& action);
 void add_probe(CLI::App& parent, Action& action);
+void add_experiment(CLI::App& parent, Action& action);
 void add_demo(CLI::App& parent, Action& action);
 void add_bench_learning(CLI::App& bench, Action& action);
 

@@ -134,7 +134,7 @@ void add_split(CLI::App& parent, Action& action) {
   command->add_option("-o,--output", flags->output, "Split file")->required()->type_name("FILE");
   flags->common.offer_force(*command);
   command->footer(
-      "SOURCE is idx:DIR#train, idx:DIR#t10k, images:DIR (a folder per class) or text:DIR; +sketch and +chalk draw.\n"
+      "SOURCE is idx:DIR#train, idx:DIR#t10k, images:DIR (a folder per class) or text:DIR; +sketch draws.\n"
       "RULE is random:FRACTION, class:K, classes:K,L,... or files:LIST.\n\n"
       "Examples:\n"
       "  zkapex split --data idx:/usr/share/datasets/fashion-mnist#train --test-data \\\n"

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
     add_baseline(app, action);
     add_evaluate(app, action);
     add_probe(app, action);
+    add_experiment(app, action);
     add_demo(app, action);
     CLI::App* bench = app.add_subcommand("bench", "Measure");
     bench->require_subcommand(1);

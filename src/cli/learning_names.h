@@ -24,10 +24,11 @@ inline constexpr CommandName kEvaluate{
 inline constexpr CommandName kProbe{
     "probe", "Write logits, gradients and Fisher of given tensors, to compare with another framework"};
 
+inline constexpr CommandName kExperiment{"experiment", "Reproduce a table or figure of the paper, in shape"};
 inline constexpr CommandName kDemo{"demo", "The whole story on real images, with a page to look at"};
 
 inline constexpr std::array kLearningCommands{kSplit,  kTokenize, kTrainTokenizer, kTrain, kPersonalize, kSaliency,
-                                              kFisher, kBaseline, kEvaluate,       kProbe, kDemo};
+                                              kFisher, kBaseline, kEvaluate,       kProbe, kExperiment,  kDemo};
 
 inline constexpr CommandName kBenchLearning{"learning",
                                             "Time training and Fisher blocks against plain libtorch"};  // of bench

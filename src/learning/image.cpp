@@ -178,10 +178,4 @@ Image sketch(const Image& image) {
   return out;
 }
 
-Image chalk_drawing(const Image& image) {
-  Image out = sketch(image);
-  for (uint8_t& pixel : out.pixels) pixel = static_cast<uint8_t>(255 - pixel);
-  return out;
-}
-
 }  // namespace zkapex

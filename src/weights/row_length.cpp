@@ -1,9 +1,9 @@
-#include "cli/row_length.h"
+#include "weights/row_length.h"
 
 #include <algorithm>
 #include <bit>
 
-namespace zkapex::cli {
+namespace zkapex {
 
 uint64_t default_row_length(uint64_t block, uint64_t covered_weights) {
   const uint64_t stride = std::bit_ceil(block), longest = uint64_t{1} << 17, shortest = 256;
@@ -12,4 +12,4 @@ uint64_t default_row_length(uint64_t block, uint64_t covered_weights) {
   return std::max(length, stride * stride);
 }
 
-}  // namespace zkapex::cli
+}  // namespace zkapex

@@ -1,8 +1,8 @@
-#include "cli/row_length.h"
+#include "weights/row_length.h"
 
 #include <gtest/gtest.h>
 
-namespace zkapex::cli {
+namespace zkapex {
 namespace {
 
 TEST(RowLength, FollowsTheModelBetweenItsBounds) {
@@ -22,4 +22,4 @@ TEST(RowLength, HoldsWholeSquaresOfTheCurvature) {
 }
 
 }  // namespace
-}  // namespace zkapex::cli
+}  // namespace zkapex

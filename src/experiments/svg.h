@@ -6,17 +6,23 @@
 #include <string>
 #include <string_view>
 
-namespace zkapex::cli {
+namespace zkapex {
 
 class Svg {
  public:
   enum class Anchor { kStart, kMiddle, kEnd };
 
-  // `title` is read out to who cannot see the picture.
-  Svg(double width, double height, std::string_view title)
-      : text_(fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">", width, height, title)) {
-  }
+  // In a page the picture takes its style from there; a file of its own has a style and a size.
+  enum class Place { kPage, kFile };
 
+  // `title` is read out to who cannot see the picture.
+  Svg(double width, double height, std::string_view title, Place place = Place::kPage)
+      : text_(fmt::format(
+            "<svg {}viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">",
+            place == Place::kFile ? fmt::format("xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" ", width) : "",
+            width, height, title)) {}
+
+  void style(std::string_view css) { text_ += fmt::format("<style>{}</style>", css); }
   void rect(double x, double y, double width, double height, std::string_view style, double round = 0) {
     text_ += fmt::format(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="{:.1f}" class="{}"/>)", x, y,
                          width, height, round, style);
@@ -47,4 +53,4 @@ class Svg {
   std::string text_;
 };
 
-}  // namespace zkapex::cli
+}  // namespace zkapex

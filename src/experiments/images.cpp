@@ -1,0 +1,135 @@
+#include "experiments/images.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "learning/shuffle.h"
+
+namespace zkapex {
+
+namespace {
+
+// The classes of "class:3" or "classes:1,4,7", which make_splits has checked; none of other rules.
+std::set<int64_t> forgotten_classes(std::string_view rule) {
+  std::set<int64_t> out;
+  const size_t colon = rule.find(':');
+  if (colon == std::string_view::npos || !rule.starts_with("class")) return out;
+  rule.remove_prefix(colon + 1);
+  while (!rule.empty()) {
+    int64_t label = 0;
+    const auto [end, code] = std::from_chars(rule.data(), rule.data() + rule.size(), label);
+    if (code != std::errc()) break;
+    out.insert(label);
+    const auto used = static_cast<size_t>(end - rule.data());
+    rule.remove_prefix(std::min(rule.size(), used + 1));
+  }
+  return out;
+}
+
+enum class Keep { kThese, kOthers };
+
+std::vector<int64_t> filtered(const std::vector<int64_t>& from, const Catalog& catalog, const std::set<int64_t>& labels,
+                              Keep keep) {
+  std::vector<int64_t> out;
+  std::ranges::copy_if(from, std::back_inserter(out), [&](int64_t k) {
+    return labels.contains(catalog.labels[static_cast<size_t>(k)]) == (keep == Keep::kThese);
+  });
+  return out;
+}
+
+// Takes `count` of what is left of a shuffled list.
+std::vector<int64_t> take(std::vector<int64_t>& items, int64_t count) {
+  std::vector<int64_t> out(items.end() - count, items.end());
+  items.resize(items.size() - out.size());
+  std::ranges::sort(out);
+  return out;
+}
+
+}  // namespace
+
+Path default_images() { return "/usr/share/datasets/fashion-mnist"; }
+
+const std::vector<std::string>& class_names() {
+  static const std::vector<std::string> names = {"T-shirt", "trouser", "pullover", "dress", "coat",
+                                                 "sandal",  "shirt",   "sneaker",  "bag",   "ankle boot"};
+  return names;
+}
+
+InputFormat image_format() {
+  InputFormat out;
+  out.preprocessing = Preprocessing::for_model(kImageSize, 1);
+  return out;
+}
+
+Result<std::vector<Splits>> deal_images(const ImageDeal& deal) {
+  SplitOptions options;
+  options.data = {DataSource::Kind::kIdx, deal.data, "train", false};
+  options.test_data = DataSource{DataSource::Kind::kIdx, deal.data, "t10k", false};
+  std::map<std::string, Catalog> catalogs;
+  for (const DataSource& source : {options.data, *options.test_data}) {
+    Result<Catalog> catalog = read_catalog(source, image_format());
+    if (!catalog) {
+      return error("{}; the files of Fashion-MNIST are needed: install Debian's dataset-fashion-mnist, or give --data",
+                   catalog.error().message);
+    }
+    catalogs.emplace(source.text(), *std::move(catalog));
+  }
+  const Catalog &photos = catalogs.at(options.data.text()), &tests = catalogs.at(options.test_data->text());
+  const int64_t drawings = deal.personal + deal.personal_validation + deal.personal_test;
+  const std::set<int64_t> classes = forgotten_classes(deal.forget);
+  options.train = deal.train, options.validation = deal.validation, options.test = deal.test;
+  options.personal_data = options.data;
+  options.personal_data->sketched = true;
+  options.personal = deal.clients * drawings * (100 + deal.spare_percent) / 100;
+  options.forget = deal.forget;
+  options.seed = deal.seed;
+  ZKAPEX_TRY(const Splits dealt, make_splits(options, catalogs));
+
+  const SampleSet& personal = dealt.sets.at("personal");
+  std::vector<int64_t> pool = filtered(personal.indices, photos, classes, Keep::kOthers);
+  if (static_cast<int64_t>(pool.size()) < deal.clients * drawings)
+    return error("there are not enough images for the clients");
+  shuffle(pool, derived_seed(deal.seed, 200));
+  std::vector<Splits> out;
+  for (int64_t k = 0; k < deal.clients; ++k) {
+    Splits own = dealt;
+    for (const auto& [name, count] : {std::pair("personal", deal.personal),
+                                      {"personal-validation", deal.personal_validation},
+                                      {"personal-test", deal.personal_test}}) {
+      own.sets[name] = {personal.source, take(pool, count)};
+    }
+    for (const std::string set : {"validation", "test"}) {
+      const SampleSet& all = own.sets.at(set);
+      own.sets["forget-" + set] = {all.source,
+                                   classes.empty() ? all.indices : filtered(all.indices, tests, classes, Keep::kThese)};
+    }
+    ZKAPEX_CHECK(own.check());
+    out.push_back(std::move(own));
+  }
+  return out;
+}
+
+nlohmann::json vit_config(const VitShape& shape) {
+  nlohmann::json names = nlohmann::json::object(), labels = nlohmann::json::object();
+  for (size_t k = 0; k < class_names().size(); ++k) {
+    names[std::to_string(k)] = class_names()[k];
+    labels[class_names()[k]] = k;
+  }
+  return {{"model_type", "vit"},
+          {"architectures", {"ViTForImageClassification"}},
+          {"hidden_size", shape.hidden},
+          {"num_hidden_layers", shape.layers},
+          {"num_attention_heads", shape.heads},
+          {"intermediate_size", shape.intermediate},
+          {"image_size", kImageSize},
+          {"patch_size", shape.patch},
+          {"num_channels", 1},
+          {"hidden_act", "gelu"},
+          {"layer_norm_eps", 1e-12},
+          {"initializer_range", 0.02},
+          {"id2label", names},
+          {"label2id", labels}};
+}
+
+}  // namespace zkapex

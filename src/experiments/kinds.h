@@ -1,0 +1,18 @@
+// Every experiment's entry in the list of them.
+#pragma once
+
+#include "experiments/experiment.h"
+
+namespace zkapex {
+
+[[nodiscard]] ExperimentKind table1_experiment();
+[[nodiscard]] ExperimentKind adaptformer_experiment();
+[[nodiscard]] ExperimentKind structured_experiment();
+[[nodiscard]] ExperimentKind forget_size_experiment();
+[[nodiscard]] ExperimentKind ablation_block_experiment();
+[[nodiscard]] ExperimentKind ablation_damping_experiment();
+[[nodiscard]] ExperimentKind ablation_sparsity_experiment();
+[[nodiscard]] ExperimentKind saliency_anchor_experiment();
+[[nodiscard]] ExperimentKind appendix_a_experiment();
+
+}  // namespace zkapex

@@ -1,0 +1,91 @@
+// The operator with its proof, as a client and its provider would have it, and what that costs.
+#include "attestation/batch.h"
+#include "base/memory.h"
+#include "experiments/folders.h"
+#include "experiments/unlearn_once.h"
+
+namespace zkapex {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+double total(const Timings& timings) {
+  double sum = 0;
+  for (const auto& [name, seconds] : timings) sum += seconds;
+  return sum;
+}
+
+double seconds_of(const Timings& timings, std::string_view part) {
+  for (const auto& [name, seconds] : timings) {
+    if (name == part) return seconds;
+  }
+  return 0;
+}
+
+// Verified alone: with the registration, and a later window without it.
+Result<ordered_json> verify(const Published& published, const Path& state, const Path& proof,
+                            const WorkSettings& work) {
+  const std::vector<Submission> submission = {{state / "registration.zka", proof, {}}};
+  ordered_json out = ordered_json::object();
+  for (const bool registered_before : {false, true}) {
+    const SecondsSince seconds;
+    ZKAPEX_TRY(const std::vector<Judgement> judgements,
+               judge(published.deployment, published.mask, submission,
+                     {.require_certificate = true, .assume_registered = registered_before}, work));
+    out[registered_before ? "verify_seconds" : "verify_with_registration_seconds"] = seconds();
+    if (judgements.front().rejection)
+      return error("an honest proof was rejected ({}): {}", name(judgements.front().rejection->reason),
+                   judgements.front().rejection->detail);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Proved> proved_model(Vision& vision, const Published& published, const OperatorSettings& settings) {
+  const Path folder = vision.work().scratch;
+  const WorkSettings& work = vision.work().work;
+  ZKAPEX_TRY(const Path personal, vision.personal());
+  ZKAPEX_TRY(auto model, vision.load(personal));
+  const Path deployment = folder / "deployment.zka", mask = folder / "psi.zka", store = folder / "curvature.zka";
+  const Path state = folder / "state", unlearned = folder / "unlearned", proof = folder / "proof.zka";
+  ZKAPEX_CHECK(write_file(deployment, published.deployment.serialize()));
+  ZKAPEX_CHECK(write_file(mask, published.mask.serialize()));
+  ZKAPEX_CHECK(personal_curvature(vision, *model, published, settings, store));
+
+  ZKAPEX_TRY(const RegisterReport registered, register_client({.deployment = deployment,
+                                                               .model = personal / "model.safetensors",
+                                                               .store = store,
+                                                               .client = "client",
+                                                               .certificate = true,
+                                                               .out = state},
+                                                              work));
+  ZKAPEX_CHECK(make_folder(unlearned));
+  for (const char* file : {"config.json", "adaptformer.json", "adaptformer.safetensors"}) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(personal / file, ignored)) continue;
+    ZKAPEX_CHECK(replace_file(personal / file, unlearned / file));
+  }
+  const MemoryMeter memory;
+  ZKAPEX_TRY(const UnlearnReport done, unlearn({.client = state,
+                                                .mask = mask,
+                                                .op = Operator::kGroupObs,
+                                                .model_out = unlearned / "model.safetensors",
+                                                .proof_out = proof,
+                                                .model = {},
+                                                .store = {}},
+                                               work));
+  const uint64_t prover_memory = memory.most_added();
+  ZKAPEX_TRY(ordered_json figures, verify(published, state, proof, work));
+  figures["register_seconds"] = total(registered.seconds);
+  figures["registration_bytes"] = registered.registration_bytes;
+  figures["apply_seconds"] = seconds_of(done.seconds, "apply");
+  figures["prove_seconds"] = seconds_of(done.seconds, "prove");
+  figures["prove_memory_bytes"] = prover_memory;
+  figures["proof_bytes"] = done.proof_bytes;
+  ZKAPEX_TRY(model, vision.load(unlearned));
+  return Proved{std::move(model), std::move(figures)};
+}
+
+}  // namespace zkapex

@@ -1,0 +1,20 @@
+#include "experiments/kinds.h"
+
+namespace zkapex {
+
+const std::vector<ExperimentKind>& experiment_kinds() {
+  static const std::vector<ExperimentKind> kinds = {
+      table1_experiment(),
+      adaptformer_experiment(),
+      structured_experiment(),
+      forget_size_experiment(),
+      ablation_block_experiment(),
+      ablation_damping_experiment(),
+      ablation_sparsity_experiment(),
+      saliency_anchor_experiment(),
+      appendix_a_experiment(),
+  };
+  return kinds;
+}
+
+}  // namespace zkapex

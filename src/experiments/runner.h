@@ -1,0 +1,36 @@
+// Runs an experiment: every cell that is not there yet, then table, data and picture.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "experiments/experiment.h"
+
+namespace zkapex {
+
+struct RunOptions {
+  Path out;
+  Path config;  // empty: where find_config finds it
+  Path program;
+  Path data;
+  uint64_t seeds = 3;  // 1 .. seeds
+  bool quick = false;
+  bool force = false;  // compute cells again that another configuration left
+  std::string device = "cpu", measured_on = "test";
+  nlohmann::ordered_json versions;  // of the program and its libraries, for the report
+};
+
+// What was written.
+struct RunOutcome {
+  Path markdown, json, svg;
+  uint64_t cells = 0, skipped = 0;
+  std::string text;  // of the Markdown
+};
+
+// `tell` hears a line for each cell. Several processes may run the same experiment into the same folder: each cell is
+// computed by one of them, and the last to finish leaves the complete report.
+[[nodiscard]] Result<RunOutcome> run_experiment(const ExperimentKind& kind, const RunOptions& options,
+                                                const WorkSettings& work,
+                                                const std::function<void(const std::string&)>& tell);
+
+}  // namespace zkapex

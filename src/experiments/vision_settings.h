@@ -1,0 +1,54 @@
+// What an experiment with images is made of: how many images, which model, how it is trained, personalized, unlearned.
+#pragma once
+
+#include "experiments/config.h"
+#include "experiments/images.h"
+#include "experiments/steps.h"
+#include "learning/adaptformer.h"
+#include "learning/baselines.h"
+#include "learning/lora.h"
+
+namespace zkapex {
+
+struct PersonalizationSettings {
+  Method method = Method::kFull;
+  TrainingOptions training;
+  AdaptFormerOptions adaptformer;  // of Method::kAdaptFormer
+  LoraOptions lora;                // of Method::kLora
+};
+
+// Other methods' hyper-parameters. What they keep is the client's own data, or what the provider retains.
+struct BaselineSettings {
+  std::string retained_data = "personal";  // or "retain"
+  BaselineOptions ga, neggrad;
+  double neggrad_alpha = 0.95;
+  ScrubOptions scrub;
+};
+
+struct VisionSettings {
+  ImageDeal images;     // but for data, seed and what is forgotten
+  int64_t members = 0;  // of D_f so many are measured; 0: all
+  VitShape model;
+  TrainingOptions training;
+  PersonalizationSettings personalization;
+  OperatorSettings unlearning;
+  BaselineSettings baselines;
+
+  [[nodiscard]] static Result<VisionSettings> parse(const nlohmann::json& settings, const std::string& where);
+  // For reports.
+  [[nodiscard]] nlohmann::ordered_json describe() const;
+};
+
+// A request: what is to be forgotten, under a short name.
+struct ForgetRequest {
+  std::string name;    // part of variants' names
+  std::string title;   // for people
+  std::string forget;  // see SplitOptions
+  // Where it differs from the settings' (the paper tunes compensation by the kind of request).
+  std::optional<double> damping;
+
+  [[nodiscard]] bool by_class() const { return forget.starts_with("class"); }
+};
+[[nodiscard]] Result<std::vector<ForgetRequest>> parse_requests(const nlohmann::json& list, const std::string& where);
+
+}  // namespace zkapex
