@@ -56,7 +56,7 @@ TEST(Chart, PlacesStayInsideThePicture) {
   size_t seen = 0;
   for (std::sregex_iterator at(svg.begin(), svg.end(), place), end; at != end; ++at, ++seen) {
     EXPECT_GE(std::stod((*at)[1]), 0);
-    EXPECT_LE(std::stod((*at)[1]), 400);
+    EXPECT_LE(std::stod((*at)[1]), 560);
   }
   EXPECT_EQ(seen, 80U);
 }
