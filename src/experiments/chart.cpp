@@ -224,8 +224,7 @@ class PanelDrawing {
         const double left = left_ + group_width() * (point.x + 0.1) + width * static_cast<double>(k);
         const double zero = y.place(0), end = y.place(point.y);
         svg_.rect(left, std::min(zero, end), std::max(1.0, width - 2), std::abs(zero - end), colour(series) + " fill");
-        draw_error(left + width / 2 - 1, y.place(point.y - point.deviation), y.place(point.y + point.deviation),
-                   "axis");
+        draw_error(left + width / 2 - 1, y.place(point.y - point.deviation), y.place(point.y + point.deviation), "c7");
       }
     }
   }

@@ -41,9 +41,9 @@ TEST(Chart, BarsBeginAtZeroAlsoBelowIt) {
   const std::string svg = chart_svg(chart);
   // Heights of the two bars, apart from the legend's square.
   std::vector<double> heights;
-  const std::regex bar(R"(<rect [^>]*height="([0-9.]+)" rx = "0.0" class = "c0 fill") ");
-      for (std::sregex_iterator at(svg.begin(), svg.end(), bar), end; at != end; ++at)
-          heights.push_back(std::stod((*at)[1]));
+  const std::regex bar(R"x(<rect [^>]*height="([0-9.]+)" rx="0.0" class="c0 fill")x");
+  for (std::sregex_iterator at(svg.begin(), svg.end(), bar), end; at != end; ++at)
+    heights.push_back(std::stod((*at)[1]));
   ASSERT_EQ(heights.size(), 2U);
   EXPECT_NEAR(heights[0], 2 * heights[1], 0.2);
 }
