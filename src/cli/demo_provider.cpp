@@ -42,7 +42,7 @@ Result<Deployment> make_deployment(const DemoRun& run) {
 ScoreSource in_order(const std::vector<Tensor>& scores) {
   return [&scores](const ScoreVisitor& visit) -> Status {
     for (const Tensor& score : scores) {
-      const Tensor flat = score.detach().to(at::kDouble).contiguous();
+      const Tensor flat = score.detach().cpu().to(at::kDouble).contiguous();
       ZKAPEX_CHECK(visit({flat.data_ptr<double>(), static_cast<size_t>(flat.numel())}));
     }
     return Done{};
@@ -76,7 +76,7 @@ Status publish_mask(DemoRun& run) {
                 fmt::format("finds the weights that '{}' leans on, in its own model, and publishes Ψ", s.forgotten()));
   const SecondsSince seconds;
   ZKAPEX_TRY(const Deployment deployment, zkapex::read_deployment(run.files.deployment()));
-  ZKAPEX_TRY(const auto model, load_model(run.files.original()));
+  ZKAPEX_TRY(const auto model, load_model(run.files.original(), {.placement = run.placement}));
   ZKAPEX_TRY(const auto covered, covered_by(*model, deployment.layout()));
   ZKAPEX_TRY(const Samples forget, Samples::open(run.splits[0].sets.at("forget"), demo_format(), model->config()));
   ZKAPEX_TRY(const std::vector<Tensor> scores,
