@@ -88,6 +88,7 @@ if(ZKAPEX_TESTS)
   if(ZKAPEX_LEARNING)
     add_test(NAME cli_learning
       COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/cli/learning_test.py $<TARGET_FILE:zkapex>)
+    add_test(NAME costs COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/cli/costs_test.py $<TARGET_FILE:zkapex>)
     add_test(NAME experiments COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/cli/experiment_test.py $<TARGET_FILE:zkapex>)
     add_test(NAME demo COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/cli/demo_test.py $<TARGET_FILE:zkapex>)
   endif()

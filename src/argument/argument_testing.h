@@ -1,10 +1,11 @@
-// What the tests of this room share: generators, random instances of the two worked relations, and a relation as three
-// functions, so that one test can run on both.
+// What the tests of this room share: generators, random instances of the worked relations, and a relation as three
+// functions, so that one test can run on all.
 #pragma once
 
 #include <functional>
 #include <random>
 
+#include "argument/layer_relation.h"
 #include "argument/matrix_relation.h"
 #include "argument/range_relation.h"
 
@@ -51,6 +52,32 @@ inline MatrixInstance random_instance(const MatrixStatement& s, std::mt19937_64&
   return out;
 }
 
+// Operands small enough for the statement's bits and shift, with their commitments filled into the statement.
+struct LayerInstance {
+  LayerStatement statement;
+  std::vector<int16_t> x, w, g;
+  LayerAccumulators accumulators;
+  CommittedRows rows;
+  [[nodiscard]] LayerOperands operands() const { return {x, w, g}; }
+  [[nodiscard]] LayerWitness witness() const { return {operands(), rows.all_blindings(), &accumulators}; }
+};
+inline LayerInstance random_instance(LayerStatement s, std::mt19937_64& rng, ThreadPool& pool) {
+  LayerInstance out;
+  const auto small = [&](const TileGrid& grid) {
+    std::vector<int16_t> entries(grid.entries());
+    for (int16_t& v : entries) v = static_cast<int16_t>(static_cast<int>(rng() % 15) - 7);
+    return entries;
+  };
+  out.x = small(s.x());
+  out.w = small(s.w());
+  out.g = small(s.g());
+  out.rows = commit_operands(out.operands(), s.side * s.side, test_generators(), pool).value();
+  s.operands = out.rows.encoded;
+  out.accumulators = layer_accumulators(s, out.operands(), pool).value();
+  out.statement = std::move(s);
+  return out;
+}
+
 // A relation as the verifier sees it.
 struct Relation {
   ProofShape shape;
@@ -86,6 +113,14 @@ inline Relation relation(const MatrixStatement& s) {
             return matrix_transcript(s, proof.rows, proof.pads, manifest, oracle);
           },
           [s](const Proof& proof, Transcript& main) { return replay_matrix(s, s.shape(), proof, main); }};
+}
+
+inline Relation relation(const LayerStatement& s) {
+  return {s.shape(),
+          [s](const Proof& proof, Transcript::Manifest* manifest, Transcript::Oracle* oracle) {
+            return layer_transcript(s, proof.rows, proof.pads, manifest, oracle);
+          },
+          [s](const Proof& proof, Transcript& main) { return replay_layer(s, s.shape(), proof, main); }, s.operands};
 }
 
 }  // namespace zkapex::testing

@@ -5,10 +5,9 @@
 
 #include "algebra/fold.h"
 #include "algebra/multilinear.h"
+#include "argument/bit_check.h"
 #include "argument/bit_matrix.h"
-#include "argument/plane_rounds.h"
 #include "argument/row_openings.h"
-#include "argument/sumcheck.h"
 #include "base/hash.h"
 
 namespace zkapex {
@@ -21,16 +20,10 @@ unsigned variables(const RangeStatement& s, size_t segment) {
   return log2_ceil(s.segments[segment]) + log2_ceil(s.row_length);
 }
 
-// Coefficients of a segment's rows in Σ_k eq(κ, k) Σ_t eq(r_row, t) R[k, t].
+// Coefficients of a segment's bit rows.
 std::vector<Scalar> row_weights(const RangeStatement& s, size_t segment, std::span<const Scalar> kappa,
                                 std::span<const Scalar> r) {
-  const std::vector<Scalar> plane = eq_table(kappa), row = eq_table(r.first(log2_ceil(s.segments[segment])));
-  std::vector<Scalar> out;
-  out.reserve(s.bits * s.segments[segment]);
-  for (unsigned k = 0; k < s.bits; ++k) {
-    for (size_t t = 0; t < s.segments[segment]; ++t) out.push_back(plane[k] * row[t]);
-  }
-  return out;
+  return bit_row_weights(s.bits, s.segments[segment], kappa, r.first(log2_ceil(s.segments[segment])));
 }
 
 Bytes encode_parameters(const RangeStatement& s) {
@@ -48,28 +41,12 @@ struct Segment {
 
 Segment prove_segment(const RangeStatement& s, size_t index, const BitMatrix& bits, std::span<const Scalar> blindings,
                       Sender channel, ThreadPool& pool) {
-  Transcript& transcript = channel.transcript();
-  const std::vector<Scalar> tau_k = transcript.challenges("tau_k", log2_ceil(s.bits));
-  const std::vector<Scalar> tau = transcript.challenges("tau", variables(s, index));
-  std::vector<Scalar> weights = eq_table(tau_k);
-  weights.resize(s.bits);
-  Sumcheck sumcheck{.variables = variables(s, index),
-                    .degree = 3,
-                    .tables = {},
-                    .terms = {},
-                    .eq_point = tau,
-                    .bits = BitPlanes{bits.planes(index), weights}};
-  SumcheckProof end = prove_sumcheck(channel, "bits", std::move(sumcheck), Scalar::zero(), pool);
-  Scalar rest;
-  for (unsigned k = 0; k < s.bits; ++k) rest += weights[k] * (end.planes[k] * end.planes[k] - end.planes[k]);
-  rest = channel.send("rest", {rest}, {{eq(tau, end.point)}}, end.claim)[0];
-  const ProverPlanes planes = prove_planes(channel, tau_k, std::move(end.planes), rest, pool);
-
-  const std::vector<Scalar> row = row_weights(s, index, planes.kappa, end.point);
+  const auto [r, planes] = prove_bits(channel, bits.planes(index), variables(s, index), pool);
+  const std::vector<Scalar> row = row_weights(s, index, planes.kappa, r);
   Segment out;
   out.pair.vector = fold_bits(bits.segment(index), bits.words_per_row(), s.row_length, row, pool);
   out.pair.blinding = inner_product(row, blindings);
-  out.pair.point.assign(end.point.begin() + log2_ceil(s.segments[index]), end.point.end());
+  out.pair.point.assign(r.begin() + log2_ceil(s.segments[index]), r.end());
   out.pair.value = planes.b;
   out.product = {planes.b, planes.b, planes.square};
   return out;
@@ -101,7 +78,7 @@ ProofShape RangeStatement::shape() const {
                    .pairs = segments.size(),
                    .products = segments.size()};
   for (size_t k = 0; k < segments.size(); ++k) {
-    shape.forks.push_back(3 * size_t{variables(*this, k)} + 1 + plane_scalars(log2_ceil(bits)));
+    shape.forks.push_back(bit_check_scalars(bits, variables(*this, k)));
   }
   return shape;
 }
@@ -165,18 +142,13 @@ OpeningClaim replay_range(const RangeStatement& statement, const ProofShape& sha
   for (size_t k = 0; k < statement.segments.size(); ++k) {
     Transcript& fork = forks.emplace_back(main.fork("segment", k));
     Receiver channel = verifier.fork(k, fork);
-    const std::vector<Scalar> tau_k = fork.challenges("tau_k", log2_ceil(statement.bits));
-    const std::vector<Scalar> tau = fork.challenges("tau", variables(statement, k));
-    const SumcheckClaim end = verify_sumcheck(channel, "bits", variables(statement, k), 3, Expression());
-    const Expression rest = channel.receive("rest", 1)[0];
-    verifier.require_zero(end.claim - rest * eq(tau, end.point));
-    const VerifierPlanes planes = verify_planes(channel, verifier, tau_k, rest);
+    const auto [r, planes] = verify_bits(channel, verifier, statement.bits, variables(statement, k));
 
     VerifierPair pair;
-    for (const Scalar& weight : row_weights(statement, k, planes.kappa, end.point)) {
+    for (const Scalar& weight : row_weights(statement, k, planes.kappa, r)) {
       pair.commitment.emplace_back(first_row++, weight);
     }
-    pair.point.assign(end.point.begin() + log2_ceil(statement.segments[k]), end.point.end());
+    pair.point.assign(r.begin() + log2_ceil(statement.segments[k]), r.end());
     pair.value = planes.b;
     pairs.push_back(std::move(pair));
     products.push_back({planes.b, planes.b, planes.square});

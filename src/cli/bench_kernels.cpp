@@ -88,6 +88,7 @@ void add_bench(CLI::App& parent, Action& action) {
   kernels->callback([options, &action] { action = [options] { return run(*options); }; });
 
   add_bench_argument(*bench, action);
+  add_bench_layer(*bench, action);
   add_bench_window(*bench, action);
 }
 

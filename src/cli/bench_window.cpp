@@ -28,6 +28,7 @@ struct WindowBenchFlags {
   uint64_t block = 256, row = 0;
   double ratio = 0.04;
   uint32_t bits = 8;
+  uint64_t seed = 1;
   bool certificate = false;
   std::string work;
   CommonFlags common;
@@ -51,9 +52,9 @@ uint64_t peak_memory() {
   return use ? use->peak : 0;
 }
 
-// A well mixed function of an index: made-up data without storing it.
-uint64_t mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
+// A well mixed function of a seed and an index: made-up data without storing it.
+uint64_t mix(uint64_t seed, uint64_t x) {
+  x += seed * 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
@@ -87,11 +88,11 @@ Result<Deployment> make_deployment(const WindowBenchFlags& flags) {
 }
 
 // Weights of a normal kind, deviation 0.02, by coordinate.
-CoordinateReader made_up_weights(const Deployment& deployment) {
-  return [&deployment](uint64_t first, std::span<int64_t> out) {
+CoordinateReader made_up_weights(const Deployment& deployment, uint64_t seed) {
+  return [&deployment, seed](uint64_t first, std::span<int64_t> out) {
     const double unit = std::ldexp(1.0, static_cast<int>(deployment.parameters().weights.fraction_bits));
     for (size_t k = 0; k < out.size(); ++k) {
-      const uint64_t bits = mix(first + k);
+      const uint64_t bits = mix(seed, first + k);
       double sum = -2;  // four uniform numbers: near enough to normal
       for (unsigned part = 0; part < 4; ++part) sum += static_cast<double>(bits >> (16 * part) & 0xffff) / 65536;
       out[k] = std::llround(0.02 * std::sqrt(3.0) * sum * unit);
@@ -102,13 +103,14 @@ CoordinateReader made_up_weights(const Deployment& deployment) {
 
 // Curvature of low rank plus damping: some factors are made from gradients of 64 samples; each block is one of them
 // with the signs of its coordinates drawn anew, which is again such a factor.
-Status make_store(const Path& path, const Deployment& deployment, ThreadPool& pool, ProgressStyle style) {
+Status make_store(const Path& path, const Deployment& deployment, uint64_t seed, ThreadPool& pool,
+                  ProgressStyle style) {
   constexpr size_t kPatterns = 32, kSamples = 64;
   const uint64_t block = deployment.layout().geometry().block, entries = triangle_size(block);
   const Parameters& p = deployment.parameters();
   const FactorSettings settings{.block = block, .bits = p.curvature_bits, .floor = p.floor, .damping = {}};
   std::vector<int16_t> patterns(kPatterns * entries);
-  std::mt19937_64 rng(1);
+  std::mt19937_64 rng(seed);
   std::normal_distribution<double> normal;
   FactorMaker maker(settings);
   for (size_t k = 0; k < kPatterns; ++k) {
@@ -125,10 +127,10 @@ Status make_store(const Path& path, const Deployment& deployment, ThreadPool& po
   for (uint64_t first = writer.blocks(); first < deployment.layout().blocks(); first += kAtOnce) {
     const uint64_t count = std::min(kAtOnce, deployment.layout().blocks() - first);
     pool.for_each(count, [&](size_t b) {
-      const int16_t* pattern = patterns.data() + mix(first + b) % kPatterns * entries;
+      const int16_t* pattern = patterns.data() + mix(seed, first + b) % kPatterns * entries;
       int16_t* out = factors.data() + b * entries;
       for (size_t j = 0; j < block; ++j) {
-        const bool flip = (mix((first + b) * block + j) & 1) != 0;
+        const bool flip = (mix(seed, (first + b) * block + j) & 1) != 0;
         for (size_t l = 0; l <= j; ++l)
           out[triangle_size(j) + l] =
               static_cast<int16_t>(flip ? -pattern[triangle_size(j) + l] : pattern[triangle_size(j) + l]);
@@ -140,13 +142,13 @@ Status make_store(const Path& path, const Deployment& deployment, ThreadPool& po
   return writer.finish();
 }
 
-Mask make_mask(const Deployment& deployment, double ratio) {
+Mask make_mask(const Deployment& deployment, double ratio, uint64_t seed) {
   Mask mask;
   mask.deployment = deployment.digest();
   mask.window = "bench";
   const auto limit = static_cast<uint64_t>(ratio * 0x1p53);
   for (uint64_t c = 0; c < deployment.layout().coordinates(); ++c) {
-    if (mix(c ^ 0x5555555555555555ULL) >> 11 < limit) mask.support.push_back(c);
+    if (mix(seed, c ^ 0x5555555555555555ULL) >> 11 < limit) mask.support.push_back(c);
   }
   return mask;
 }
@@ -212,14 +214,14 @@ Result<Verdict> run(const WindowBenchFlags& flags) {
       std::filesystem::remove_all(path, ignored);
     }
   } cleanup{flags.work.empty() ? folder : Path()};
-  const Path store_path =
-      folder / fmt::format("bench-{}-{}-{}-{}.store", flags.shape, layout.blocks(), flags.block, flags.bits);
+  const Path store_path = folder / fmt::format("bench-{}-{}-{}-{}-{}.store", flags.shape, layout.blocks(), flags.block,
+                                               flags.bits, flags.seed);
   if (!std::filesystem::exists(store_path)) {
-    ZKAPEX_CHECK(make_store(store_path, deployment, pool, settings.progress));
+    ZKAPEX_CHECK(make_store(store_path, deployment, flags.seed, pool, settings.progress));
   }
   ZKAPEX_TRY(const StoreReader store, StoreReader::open(store_path));
-  const Mask mask = make_mask(deployment, flags.ratio);
-  const CoordinateReader read = made_up_weights(deployment);
+  const Mask mask = make_mask(deployment, flags.ratio, flags.seed);
+  const CoordinateReader read = made_up_weights(deployment, flags.seed);
   const ClientModel before(deployment, read, store);
   out["shape"] = flags.shape;
   out["d"] = layout.coordinates();
@@ -340,6 +342,7 @@ void add_bench_window(CLI::App& bench, Action& action) {
   command->add_option("--row-length", flags->row, "n, entries of a committed row; 0 chooses")->capture_default_str();
   command->add_option("--ratio", flags->ratio, "part of the weights that is masked")->capture_default_str();
   command->add_option("--bits", flags->bits, "c, bits of a factor's entries")->capture_default_str();
+  command->add_option("--seed", flags->seed, "of the made-up weights, curvature and mask")->capture_default_str();
   command->add_flag("--certificate", flags->certificate, "also prove that the curvature's entries are c-bit");
   command->add_option("--work", flags->work, "folder for the curvature store, which is kept and used again");
   flags->common.offer_json(*command);

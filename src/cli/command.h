@@ -28,6 +28,7 @@ void add_unlearn(CLI::App& parent, Action& action);
 void add_verify(CLI::App& parent, Action& action);
 void add_bench(CLI::App& parent, Action& action);
 void add_bench_argument(CLI::App& bench, Action& action);  // commands of bench
+void add_bench_layer(CLI::App& bench, Action& action);
 void add_bench_window(CLI::App& bench, Action& action);
 
 // Each command offers those that mean something to it.

@@ -6,6 +6,8 @@
 namespace zkapex {
 
 [[nodiscard]] ExperimentKind table1_experiment();
+[[nodiscard]] ExperimentKind llm_experiment();
+[[nodiscard]] ExperimentKind edge_experiment();
 [[nodiscard]] ExperimentKind adaptformer_experiment();
 [[nodiscard]] ExperimentKind structured_experiment();
 [[nodiscard]] ExperimentKind forget_size_experiment();
@@ -14,5 +16,6 @@ namespace zkapex {
 [[nodiscard]] ExperimentKind ablation_sparsity_experiment();
 [[nodiscard]] ExperimentKind saliency_anchor_experiment();
 [[nodiscard]] ExperimentKind appendix_a_experiment();
+[[nodiscard]] ExperimentKind baseline_cost_experiment();
 
 }  // namespace zkapex

@@ -9,6 +9,14 @@ namespace zkapex {
 
 Result<Path> ModelCache::get(const nlohmann::json& recipe,
                              const std::function<Result<std::unique_ptr<Model>>()>& make) const {
+  return get_folder(recipe, [&](const Path& folder) -> Status {
+    ZKAPEX_TRY(const std::unique_ptr<Model> model, make());
+    return save_model(*model, folder);
+  });
+}
+
+Result<Path> ModelCache::get_folder(const nlohmann::json& recipe,
+                                    const std::function<Status(const Path&)>& make) const {
   const std::string text = recipe.dump();
   const Path entry = folder_ / to_hex(sha256(view(text))).substr(0, 32);
   const Path finished = entry / "model";
@@ -17,11 +25,10 @@ Result<Path> ModelCache::get(const nlohmann::json& recipe,
   ZKAPEX_CHECK(make_folder(entry));
   ZKAPEX_TRY(const FolderLock lock, wait_for_lock(entry));
   if (std::filesystem::exists(finished, ignored)) return finished;  // made while this process waited
-  ZKAPEX_TRY(const std::unique_ptr<Model> model, make());
   const Path unfinished = entry / "unfinished";
   ZKAPEX_CHECK(remove_tree(unfinished));
   ZKAPEX_CHECK(make_folder(unfinished));
-  ZKAPEX_CHECK(save_model(*model, unfinished));
+  ZKAPEX_CHECK(make(unfinished));
   ZKAPEX_CHECK(write_text(unfinished / "recipe.json", text + "\n"));
   std::error_code failed;
   std::filesystem::rename(unfinished, finished, failed);

@@ -17,6 +17,9 @@ class ModelCache {
   // makes it, while other processes that want it wait. A directory is complete or not there.
   [[nodiscard]] Result<Path> get(const nlohmann::json& recipe,
                                  const std::function<Result<std::unique_ptr<Model>>()>& make) const;
+  // The same for a folder of anything, which `make` fills.
+  [[nodiscard]] Result<Path> get_folder(const nlohmann::json& recipe,
+                                        const std::function<Status(const Path&)>& make) const;
 
  private:
   Path folder_;

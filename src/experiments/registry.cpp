@@ -5,6 +5,8 @@ namespace zkapex {
 const std::vector<ExperimentKind>& experiment_kinds() {
   static const std::vector<ExperimentKind> kinds = {
       table1_experiment(),
+      llm_experiment(),
+      edge_experiment(),
       adaptformer_experiment(),
       structured_experiment(),
       forget_size_experiment(),
@@ -13,6 +15,7 @@ const std::vector<ExperimentKind>& experiment_kinds() {
       ablation_sparsity_experiment(),
       saliency_anchor_experiment(),
       appendix_a_experiment(),
+      baseline_cost_experiment(),
   };
   return kinds;
 }

@@ -25,7 +25,7 @@ ScoreSource in_order(const std::vector<Tensor>& scores) {
 
 Result<double> fit(Model& model, const Samples& samples, Method method, const TrainingOptions& options,
                    ProgressStyle progress, const std::string& label) {
-  Progress bar(progress, label, "images", static_cast<uint64_t>(samples.size() * options.epochs));
+  Progress bar(progress, label, "samples", static_cast<uint64_t>(samples.size() * options.epochs));
   ZKAPEX_TRY(const TrainingReport report,
              train(model, samples, method, options, [&](const TrainingStep& step) -> Status {
                bar.advance(static_cast<uint64_t>(step.samples));
@@ -34,9 +34,9 @@ Result<double> fit(Model& model, const Samples& samples, Method method, const Tr
   return report.seconds;
 }
 
-Result<Deployment> vit_deployment(const Path& checkpoint, const OperatorSettings& settings) {
+Result<Deployment> mlp_deployment(const Path& checkpoint, const std::string& family, const OperatorSettings& settings) {
   ZKAPEX_TRY(const Checkpoint model, Checkpoint::open(checkpoint));
-  ZKAPEX_TRY(const CoverPatterns patterns, cover_preset("vit"));
+  ZKAPEX_TRY(const CoverPatterns patterns, cover_preset(family));
   std::vector<TensorInfo> tensors;
   uint64_t covered = 0;
   for (const TensorView& tensor : model.tensors()) {

@@ -35,8 +35,12 @@ struct OperatorSettings {
   int64_t saliency_samples = 1024, fisher_samples = 2048;
 };
 
-// For models with the tensors of this checkpoint; the MLPs are covered.
-[[nodiscard]] Result<Deployment> vit_deployment(const Path& checkpoint, const OperatorSettings& settings);
+// For models with the tensors of this checkpoint; the MLPs are covered. `family` is "vit" or "opt".
+[[nodiscard]] Result<Deployment> mlp_deployment(const Path& checkpoint, const std::string& family,
+                                                const OperatorSettings& settings);
+[[nodiscard]] inline Result<Deployment> vit_deployment(const Path& checkpoint, const OperatorSettings& settings) {
+  return mlp_deployment(checkpoint, "vit", settings);
+}
 
 // Ψ: the highest scores of `model`, which need not be the model that is masked.
 [[nodiscard]] Result<Mask> cut_mask(Model& model, const Deployment& deployment, const std::string& ratio,

@@ -1,29 +1,10 @@
 // What an experiment with images is made of: how many images, which model, how it is trained, personalized, unlearned.
 #pragma once
 
-#include "experiments/config.h"
 #include "experiments/images.h"
-#include "experiments/steps.h"
-#include "learning/adaptformer.h"
-#include "learning/baselines.h"
-#include "learning/lora.h"
+#include "experiments/learning_settings.h"
 
 namespace zkapex {
-
-struct PersonalizationSettings {
-  Method method = Method::kFull;
-  TrainingOptions training;
-  AdaptFormerOptions adaptformer;  // of Method::kAdaptFormer
-  LoraOptions lora;                // of Method::kLora
-};
-
-// Other methods' hyper-parameters. What they keep is the client's own data, or what the provider retains.
-struct BaselineSettings {
-  std::string retained_data = "personal";  // or "retain"
-  BaselineOptions ga, neggrad;
-  double neggrad_alpha = 0.95;
-  ScrubOptions scrub;
-};
 
 struct VisionSettings {
   ImageDeal images;     // but for data, seed and what is forgotten

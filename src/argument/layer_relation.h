@@ -1,0 +1,79 @@
+// A worked relation: the matrix products of one linear layer in one step of training, in fixed point. For committed
+// integers X (tokens × inputs), W (inputs × outputs) and G, the gradient by the layer's output (tokens × outputs),
+//
+//   forward      Y = ⌊X W / 2^f⌉
+//   backward     ∂X = ⌊G Wᵀ / 2^f⌉,   ∂W = ⌊Xᵀ G / 2^f⌉
+//
+// all results integers of c bits. X W + 2^(f−1) is an integer P of c + f bits, and its upper c bits are Y: a proof that
+// P consists of bits is a proof of the rounding and of the range at once, and the commitment to Y follows from those to
+// the bits of P.
+//
+// X, W and G are results of other steps, which bound them there; here it is a premise that they are of 16 bits.
+#pragma once
+
+#include <array>
+
+#include "argument/prover.h"
+#include "argument/row_openings.h"
+#include "argument/tiled_matrix.h"
+#include "argument/verifier.h"
+
+namespace zkapex {
+
+enum class LayerProduct : size_t { kForward, kInputGradient, kWeightGradient };
+inline constexpr size_t kLayerProducts = 3;
+
+struct LayerStatement {
+  std::string context;                         // what the proof is for
+  size_t side = 0;                             // of a tile, a power of two; a committed row is a tile
+  size_t tokens = 0, inputs = 0, outputs = 0;  // in tiles
+  unsigned bits = 0;                           // c, 2 to 16
+  unsigned shift = 0;                          // f, 1 to 24
+  std::vector<EncodedPoint> operands;          // the tiles of X, of W, of G
+
+  // kStatement unless the numbers are in the supported range, in which no size computed from them overflows.
+  [[nodiscard]] Verdict check() const;
+  [[nodiscard]] TileGrid x() const { return {tokens, inputs, side}; }
+  [[nodiscard]] TileGrid w() const { return {inputs, outputs, side}; }
+  [[nodiscard]] TileGrid g() const { return {tokens, outputs, side}; }
+  [[nodiscard]] TileGrid result(LayerProduct product) const;
+  [[nodiscard]] size_t results() const;  // tiles of all three
+  [[nodiscard]] unsigned planes() const { return bits + shift; }
+  [[nodiscard]] ProofShape shape() const;  // brings the bit rows of P, product by product, plane by plane
+};
+
+// Entries tile by tile, row-major.
+struct LayerOperands {
+  std::span<const int16_t> x, w, g;
+};
+
+// P = product + 2^(f−1) of all three products, tile by tile, in the order of LayerProduct: what training computes
+// anyway. An error if one does not fit in c + f bits.
+using LayerAccumulators = std::array<std::vector<int64_t>, kLayerProducts>;
+[[nodiscard]] Result<LayerAccumulators> layer_accumulators(const LayerStatement& statement,
+                                                           const LayerOperands& operands, ThreadPool& pool);
+
+// Commits to the tiles of X, W and G, as the steps would that make them.
+[[nodiscard]] Result<CommittedRows> commit_operands(const LayerOperands& operands, size_t tile_entries,
+                                                    const Generators& generators, ThreadPool& pool);
+
+struct LayerWitness {
+  LayerOperands operands;
+  std::span<const Scalar> blindings;  // of the statement's operands
+  const LayerAccumulators* accumulators = nullptr;
+};
+
+[[nodiscard]] Result<Proof> prove_layer(const LayerStatement& statement, const LayerWitness& witness,
+                                        const Generators& generators, ThreadPool& pool, Tamper* tamper = nullptr);
+[[nodiscard]] Result<PointSum, Rejection> check_layer(const LayerStatement& statement, ByteView proof,
+                                                      ThreadPool& pool);
+[[nodiscard]] Verdict verify_layer(const LayerStatement& statement, ByteView proof, const Generators& generators,
+                                   ThreadPool& pool);
+
+[[nodiscard]] Transcript layer_transcript(const LayerStatement& statement, std::span<const EncodedPoint> rows,
+                                          const EncodedPoint& pads, Transcript::Manifest* manifest = nullptr,
+                                          Transcript::Oracle* oracle = nullptr);
+[[nodiscard]] OpeningClaim replay_layer(const LayerStatement& statement, const ProofShape& shape, const Proof& proof,
+                                        Transcript& main);
+
+}  // namespace zkapex

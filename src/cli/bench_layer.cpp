@@ -1,0 +1,127 @@
+// zkapex bench layer: what it costs to prove one linear layer's part of a step of training.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "argument/layer_relation.h"
+#include "base/memory.h"
+#include "cli/command.h"
+
+namespace zkapex::cli {
+
+namespace {
+
+struct LayerBenchFlags {
+  size_t tokens = 768, inputs = 768, outputs = 3072, tile = 256;
+  unsigned bits = 16, shift = 12;
+  uint64_t seed = 1;
+  CommonFlags common;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Fixed point with `shift` bits after the point, of a normal distribution.
+std::vector<int16_t> made_up(const TileGrid& grid, double deviation, unsigned shift, uint64_t seed) {
+  std::mt19937_64 rng(seed);
+  std::normal_distribution<double> normal(0, std::ldexp(deviation, static_cast<int>(shift)));
+  std::vector<int16_t> out(grid.entries());
+  for (int16_t& v : out) v = static_cast<int16_t>(std::lround(std::clamp(normal(rng), -32768.0, 32767.0)));
+  return out;
+}
+
+Result<LayerStatement> make_statement(const LayerBenchFlags& flags) {
+  for (const size_t side : {flags.tokens, flags.inputs, flags.outputs}) {
+    if (flags.tile == 0 || side % flags.tile != 0)
+      return error("{} is not a multiple of the tile's side {}", side, flags.tile);
+  }
+  return LayerStatement{.context = "bench",
+                        .side = flags.tile,
+                        .tokens = flags.tokens / flags.tile,
+                        .inputs = flags.inputs / flags.tile,
+                        .outputs = flags.outputs / flags.tile,
+                        .bits = flags.bits,
+                        .shift = flags.shift,
+                        .operands = {}};
+}
+
+Result<Verdict> run(const LayerBenchFlags& flags) {
+  ThreadPool pool(flags.common.threads);
+  ZKAPEX_TRY(LayerStatement statement, make_statement(flags));
+  // Activations after a norm, weights of a trained transformer, gradients scaled to be seen in fixed point.
+  const std::vector<int16_t> x = made_up(statement.x(), 1, flags.shift, 3 * flags.seed);
+  const std::vector<int16_t> w = made_up(statement.w(), 0.02, flags.shift, 3 * flags.seed + 1);
+  const std::vector<int16_t> g = made_up(statement.g(), 0.01, flags.shift, 3 * flags.seed + 2);
+  const LayerOperands operands{x, w, g};
+  const size_t tile_entries = flags.tile * flags.tile;
+  statement.operands.resize(statement.results());  // as many tiles as there are results, for the shape
+  if (const auto sound = statement.check(); !sound) return error("{}", sound.error().detail);
+  const Generators generators = Generators::derive(statement.shape().generators(), pool);
+  auto start = std::chrono::steady_clock::now();
+  ZKAPEX_TRY(const CommittedRows rows, commit_operands(operands, tile_entries, generators, pool));
+  statement.operands = rows.encoded;
+  const double commit_seconds = seconds_since(start);
+  start = std::chrono::steady_clock::now();
+  ZKAPEX_TRY(const LayerAccumulators accumulators, layer_accumulators(statement, operands, pool));
+  const double compute_seconds = seconds_since(start);
+
+  reset_memory_peak();
+  start = std::chrono::steady_clock::now();
+  ZKAPEX_TRY(const Proof proof,
+             prove_layer(statement, {operands, rows.all_blindings(), &accumulators}, generators, pool));
+  const double prove_seconds = seconds_since(start);
+  ZKAPEX_TRY(const MemoryUse memory, memory_use());
+  const Bytes bytes = proof.encode();
+  start = std::chrono::steady_clock::now();
+  if (const auto verdict = verify_layer(statement, bytes, generators, pool); !verdict)
+    return error("an honest proof was rejected: {}", verdict.error().detail);
+
+  const nlohmann::ordered_json out = {{"tokens", flags.tokens},
+                                      {"inputs", flags.inputs},
+                                      {"outputs", flags.outputs},
+                                      {"bits", flags.bits},
+                                      {"shift", flags.shift},
+                                      {"result_entries", statement.results() * tile_entries},
+                                      {"threads", pool.size()},
+                                      {"compute_s", compute_seconds},
+                                      {"commit_operands_s", commit_seconds},
+                                      {"prove_s", prove_seconds},
+                                      {"peak_rss_bytes", memory.peak},
+                                      {"verify_s", seconds_since(start)},
+                                      {"proof_bytes", bytes.size()}};
+  if (flags.common.json) {
+    fmt::print("{}\n", out.dump(2));
+  } else {
+    for (const auto& [key, value] : out.items()) fmt::print("{:>18}  {}\n", key, value.dump());
+  }
+  return Verdict::kDone;
+}
+
+}  // namespace
+
+void add_bench_layer(CLI::App& bench, Action& action) {
+  auto flags = std::make_shared<LayerBenchFlags>();
+  CLI::App* command =
+      bench.add_subcommand("layer", "Prove one linear layer's products in a step of training, forward and backward");
+  command->add_option("--tokens", flags->tokens, "rows: samples times tokens")->capture_default_str();
+  command->add_option("--inputs", flags->inputs, "the layer's inputs")->capture_default_str();
+  command->add_option("--outputs", flags->outputs, "the layer's outputs")->capture_default_str();
+  command->add_option("--tile", flags->tile, "side of a tile: a committed row has its square")->capture_default_str();
+  command->add_option("--bits", flags->bits, "bits of a result")->capture_default_str();
+  command->add_option("--shift", flags->shift, "bits rounded away, those after the point")->capture_default_str();
+  command->add_option("--seed", flags->seed, "of the made-up matrices")->capture_default_str();
+  flags->common.offer_json(*command);
+  flags->common.offer_threads(*command);
+  command->footer(
+      "Y = X W, dX = G W^T, dW = X^T G in fixed point, rounded; X, W and G are made up and committed to before.\n\n"
+      "Examples:\n"
+      "  zkapex bench layer                     fc1 of ViT-B/16, 768 rows\n"
+      "  zkapex bench layer --tokens 256 --inputs 256 --outputs 256 --json");
+  command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
+}
+
+}  // namespace zkapex::cli

@@ -1,0 +1,178 @@
+// The paper's table of language models: a part of one programming language is forgotten, by a model that was adapted to
+// another language.
+#include "experiments/code.h"
+#include "experiments/kinds.h"
+#include "learning/evaluation.h"
+#include "learning/mask_tensors.h"
+#include "learning/membership.h"
+
+namespace zkapex {
+
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+enum Use : uint64_t { kSaliency = 300, kFisher = 400, kMembership = 500, kBaseline = 600 };
+constexpr int64_t kBatch = 64;
+
+struct PublishedMask {
+  Deployment deployment;
+  Mask mask;
+};
+
+Result<PublishedMask> publish(const Code& code) {
+  const OperatorSettings& settings = code.settings().unlearning;
+  ZKAPEX_TRY(const Path original, code.original());
+  ZKAPEX_TRY(Deployment deployment, mlp_deployment(original / "model.safetensors", "opt", settings));
+  ZKAPEX_TRY(const auto model, code.load(original));
+  ZKAPEX_TRY(const Samples forget, code.samples("forget"));
+  ZKAPEX_TRY(Mask mask, cut_mask(*model, deployment, settings.ratio, {.seed = code.seed(kSaliency)},
+                                 forget.batches(kBatch, settings.saliency_samples, code.seed(kSaliency)), {}, "llm"));
+  return PublishedMask{std::move(deployment), std::move(mask)};
+}
+
+Status mask_weights(const Code& code, Model& personal) {
+  ZKAPEX_TRY(const PublishedMask published, publish(code));
+  ZKAPEX_TRY(const auto covered, covered_by(personal, published.deployment.layout()));
+  ZKAPEX_TRY(const auto masks, mask_tensors(published.mask, published.deployment));
+  return mask_only(personal, covered, masks);
+}
+
+Status compensate(const Code& code, const Path& folder, Model& personal) {
+  const OperatorSettings& settings = code.settings().unlearning;
+  ZKAPEX_TRY(const PublishedMask published, publish(code));
+  ZKAPEX_TRY(const Samples own, code.samples("personal"));
+  const Path store = code.work().scratch / "curvature.zka";
+  ZKAPEX_CHECK(write_curvature(personal, own.batches(kBatch, settings.fisher_samples, code.seed(kFisher)),
+                               published.deployment, settings.damping, store, code.work().work, "curvature"));
+  ZKAPEX_CHECK(apply_operator(published.deployment, published.mask, store, folder / "model.safetensors", personal,
+                              *code.work().work.pool));
+  return Done{};
+}
+
+Status run_baseline(const Code& code, const std::string& method, Model& personal) {
+  const BaselineSettings& b = code.settings().baselines;
+  ZKAPEX_TRY(const Samples forget, code.samples("forget"));
+  ZKAPEX_TRY(const Samples retained, code.samples(b.retained_data));
+  const auto seeded = [&](BaselineOptions options) {
+    options.seed = code.seed(kBaseline);
+    return options;
+  };
+  if (method == "ga") return gradient_ascent(personal, forget, seeded(b.ga));
+  if (method == "neggrad+") return neggrad_plus(personal, forget, retained, b.neggrad_alpha, seeded(b.neggrad));
+  ScrubOptions options = b.scrub;
+  options.base = seeded(options.base);
+  return scrub(personal, forget, retained, options);
+}
+
+Result<ordered_json> figures_of(const Code& code, const Model& model) {
+  ordered_json out;
+  std::map<std::string, Evaluation> found;
+  const std::string on = code.work().measured_on;
+  for (const auto& [name, set] : {std::pair<std::string, std::string>("forget", "forget"),
+                                  {"held_out", "forget-" + on},
+                                  {"personal", "personal-" + on},
+                                  {"all", on}}) {
+    ZKAPEX_TRY(const Samples samples, code.samples(set));
+    ZKAPEX_TRY(found[name], evaluate(model, samples.batches(kBatch)));
+    out[name + "_accuracy"] = found[name].accuracy;
+    out[name + "_perplexity"] = found[name].perplexity;
+  }
+  ZKAPEX_TRY(const MembershipResult m,
+             membership_inference(found["forget"].losses, found["held_out"].losses, {.seed = code.seed(kMembership)}));
+  out["membership"] = {{"auc", m.auc}, {"auc_low", m.auc_low}, {"auc_high", m.auc_high}, {"accuracy", m.accuracy}};
+  return out;
+}
+
+class Llm final : public Experiment {
+ public:
+  explicit Llm(CodeSettings settings) : settings_(std::move(settings)) {}
+
+  static Result<std::unique_ptr<Experiment>> make(const json& settings) {
+    ZKAPEX_TRY(CodeSettings parsed, CodeSettings::parse(settings, "settings"));
+    return std::unique_ptr<Experiment>(std::make_unique<Llm>(std::move(parsed)));
+  }
+
+  [[nodiscard]] std::vector<std::string> variants() const override {
+    std::vector<std::string> out;
+    for (const TableRow& row : rows()) out.push_back(row.variant);
+    return out;
+  }
+
+  [[nodiscard]] Result<ordered_json> run(const std::string& variant, uint64_t seed,
+                                         const CellWork& work) const override {
+    ZKAPEX_TRY(const Code code, Code::open(settings_, seed, work));
+    ZKAPEX_TRY(const Path folder, variant == "exact" ? code.exact() : code.personal());
+    ZKAPEX_TRY(const auto model, code.load(folder));
+    if (variant == "mask-only") {
+      ZKAPEX_CHECK(mask_weights(code, *model));
+    } else if (variant == "ours") {
+      ZKAPEX_CHECK(compensate(code, folder, *model));
+    } else if (variant != "before" && variant != "exact") {
+      ZKAPEX_CHECK(run_baseline(code, variant, *model));
+    }
+    return figures_of(code, *model);
+  }
+
+  [[nodiscard]] ordered_json describe() const override { return settings_.describe(); }
+
+  [[nodiscard]] ExperimentReport report(const Results& results, const json& paper) const override {
+    const std::vector<TableColumn> columns = {{"forget_accuracy", "forget set D_f", Unit::kPercent},
+                                              {"forget_perplexity", "its perplexity", Unit::kPlain},
+                                              {"held_out_accuracy", "held-out, like D_f", Unit::kPercent},
+                                              {"held_out_perplexity", "its perplexity", Unit::kPlain},
+                                              {"personal_accuracy", "personal", Unit::kPercent},
+                                              {"personal_perplexity", "its perplexity", Unit::kPlain},
+                                              {"all_accuracy", "all languages, held out", Unit::kPercent},
+                                              {"membership/auc", "MIA AUC", Unit::kPercent}};
+    ExperimentReport out;
+    out.title = "Language model: a part of one language is forgotten";
+    out.markdown = markdown_table(results, columns, rows(), paper);
+    out.table = table_as_json(results, columns, rows(), paper);
+    out.chart.title = "Next-token accuracy and perplexity (mean and deviation over seeds)";
+    out.chart.panels = {bars(results, "top-1 accuracy (%)", "_accuracy", 100),
+                        bars(results, "perplexity", "_perplexity", 1)};
+    return out;
+  }
+
+ private:
+  static std::vector<TableRow> rows() {
+    return {{"before", "before unlearning"},
+            {"mask-only", "mask only"},
+            {"ga", "GA"},
+            {"neggrad+", "NegGrad+"},
+            {"scrub", "SCRUB"},
+            {"ours", "**zkapex**"},
+            {"exact", "*exact*"}};
+  }
+
+  static Panel bars(const Results& results, const std::string& title, const std::string& figure, double factor) {
+    Panel out{.title = title, .y_title = title};
+    for (const TableRow& row : rows()) {
+      std::string name = row.title;
+      std::erase(name, '*');
+      out.groups.push_back(name);
+    }
+    for (const auto& [set, name] :
+         {std::pair("forget", "forget set D_f"), {"held_out", "held-out, like D_f"}, {"personal", "personal"}}) {
+      Series series{.name = name};
+      for (size_t k = 0; k < rows().size(); ++k) {
+        const auto found = results.spread_of(rows()[k].variant, set + figure);
+        if (found) series.points.push_back({static_cast<double>(k), factor * found->mean, factor * found->deviation});
+      }
+      out.series.push_back(std::move(series));
+    }
+    return out;
+  }
+
+  CodeSettings settings_;
+};
+
+}  // namespace
+
+ExperimentKind llm_experiment() {
+  return {"llm", "A language model of code: forgetting a part of one language, personal in another", Llm::make};
+}
+
+}  // namespace zkapex
