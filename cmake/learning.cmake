@@ -10,13 +10,28 @@ set(without_torch "/(${without_torch})(_test|_fuzzer)?\\.cpp$")
 zkapex_room(learning_files FOLDER learning ONLY ${without_torch} ROOMS base
   LIBRARIES PNG::PNG JPEG::JPEG ZLIB::ZLIB nlohmann_json::nlohmann_json)
 
-# The rest: on libtorch (Debian's 1.13 or newer) and the BLAS that libtorch uses.
+# The rest: on libtorch, Debian's 1.13 or a newer one (CMAKE_PREFIX_PATH says where). at::parallel_for is parallel only
+# in files compiled with OpenMP. With OpenBLAS, Fisher blocks are added up by symmetric updates, half the work of
+# libtorch's products; a libtorch that brings a BLAS of its own does without.
 if(ZKAPEX_LEARNING)
   find_package(Torch REQUIRED)
-  find_library(ZKAPEX_BLAS NAMES openblas REQUIRED)
-  find_path(ZKAPEX_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-openmp openblas REQUIRED)
-  zkapex_room(learning EXCEPT ${without_torch} ROOMS learning_files attestation LIBRARIES ${TORCH_LIBRARIES} ${ZKAPEX_BLAS})
-  target_include_directories(zkapex_learning SYSTEM PUBLIC ${TORCH_INCLUDE_DIRS} ${ZKAPEX_CBLAS_INCLUDE})
+  find_package(OpenMP REQUIRED)
+  find_library(ZKAPEX_BLAS NAMES openblas)
+  find_path(ZKAPEX_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-openmp openblas)
+  zkapex_room(learning EXCEPT ${without_torch} ROOMS learning_files attestation
+    LIBRARIES ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX)
+  # Newer libtorchs bring the headers of another fmt: those of the library that is linked come first.
+  get_target_property(fmt_include fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
+  file(CREATE_LINK ${fmt_include}/fmt ${CMAKE_BINARY_DIR}/include/fmt SYMBOLIC)
+  target_include_directories(zkapex_learning SYSTEM PUBLIC ${CMAKE_BINARY_DIR}/include ${TORCH_INCLUDE_DIRS})
+  if(ZKAPEX_BLAS AND ZKAPEX_CBLAS_INCLUDE)
+    target_include_directories(zkapex_learning SYSTEM PUBLIC ${ZKAPEX_CBLAS_INCLUDE})
+    target_link_libraries(zkapex_learning PUBLIC ${ZKAPEX_BLAS})
+    target_compile_definitions(zkapex_learning PUBLIC ZKAPEX_CBLAS)
+  else()
+    message(STATUS "No OpenBLAS: Fisher blocks are added up by libtorch")
+  endif()
   # libtorch's headers take most of the time to compile a file: once for all.
   target_precompile_headers(zkapex_learning PRIVATE ${CMAKE_SOURCE_DIR}/src/learning/torch.h)
   if(TARGET learning_test)

@@ -103,6 +103,21 @@ void sum_buckets(const Bucket* const buckets[4], size_t count, uint64_t* extende
   }
 }
 
+void combine(const TableEntry* entries, const int8_t* digits, size_t terms, size_t bits, uint64_t* extended_points) {
+  for (size_t j = 0; j < 8; ++j) {
+    ExtendedPoint sum = ExtendedPoint::identity();
+    for (size_t k = bits; k-- > 0;) {
+      sum = twice(sum);
+      for (size_t t = 0; t < terms; ++t) {
+        const int digit = digits[k * terms + t];
+        const NielsPoint& entry = niels(entries[8 * t + j]);
+        if (digit != 0) sum = add(sum, digit < 0 ? negate(entry) : entry);
+      }
+    }
+    reinterpret_cast<ExtendedPoint*>(extended_points)[j] = sum;
+  }
+}
+
 void repeat_multiplication(uint64_t* elements, size_t count, const uint64_t* factor, size_t rounds) {
   Fe* fe = reinterpret_cast<Fe*>(elements);
   const Fe y = *reinterpret_cast<const Fe*>(factor);
@@ -133,6 +148,7 @@ const GroupKernels& portable_group_kernels() {
       .clear_buckets = clear_buckets,
       .fill_buckets = fill_buckets,
       .sum_buckets = sum_buckets,
+      .combine = combine,
       .repeat_multiplication = repeat_multiplication,
       .repeat_mixed_addition = repeat_mixed_addition,
   };

@@ -58,6 +58,11 @@ struct GroupKernels {
   // For each stream Σ_b b·bucket[b] over 1 ≤ b < count, as four extended points.
   void (*sum_buckets)(const Bucket* const buckets[4], size_t count, uint64_t* extended_points);
 
+  // Eight combinations with the same scalars: point j < 8 is Σ_t s_t·entry[8 t + j] over t < terms, where
+  // s_t = Σ_k digits[k · terms + t] 2^k over k < bits and digits are −1, 0 and 1.
+  void (*combine)(const TableEntry* entries, const int8_t* digits, size_t terms, size_t bits,
+                  uint64_t* extended_points);
+
   // For benchmarks and tests: each of `count` field elements times factor^rounds, and each of `count` extended points
   // plus rounds·(affine point), by one operation after another; `count` is a multiple of four, at most 64.
   void (*repeat_multiplication)(uint64_t* elements, size_t count, const uint64_t* factor, size_t rounds);

@@ -242,6 +242,38 @@ ZKAPEX_KERNEL void sum_buckets_rz(const Bucket* const* buckets, size_t count, ui
   store_extended(sum, extended_points);
 }
 
+// Two quads side by side, for the same reason as above.
+struct Extended8 {
+  Extended4 a, b;
+};
+ZKAPEX_KERNEL void twice_rz(Extended8* p) {
+  twice(p->a);
+  twice(p->b);
+}
+ZKAPEX_KERNEL void add_entries_rz(Extended8* p, const TableEntry* e) {
+  add(p->a, gather_niels(doubles(&e[0]), doubles(&e[1]), doubles(&e[2]), doubles(&e[3])));
+  add(p->b, gather_niels(doubles(&e[4]), doubles(&e[5]), doubles(&e[6]), doubles(&e[7])));
+}
+ZKAPEX_KERNEL void subtract_entries_rz(Extended8* p, const TableEntry* e) {
+  add(p->a, negate(gather_niels(doubles(&e[0]), doubles(&e[1]), doubles(&e[2]), doubles(&e[3]))));
+  add(p->b, negate(gather_niels(doubles(&e[4]), doubles(&e[5]), doubles(&e[6]), doubles(&e[7]))));
+}
+
+ZKAPEX_KERNEL void combine_rz(const TableEntry* entries, const int8_t* digits, size_t terms, size_t bits,
+                              uint64_t* extended_points) {
+  Extended8 sum = {identity4(), identity4()};
+  for (size_t k = bits; k-- > 0;) {
+    twice_rz(&sum);
+    for (size_t t = 0; t < terms; ++t) {
+      const int digit = digits[k * terms + t];
+      if (digit > 0) add_entries_rz(&sum, entries + 8 * t);
+      if (digit < 0) subtract_entries_rz(&sum, entries + 8 * t);
+    }
+  }
+  store_extended(sum.a, extended_points);
+  store_extended(sum.b, extended_points + 80);
+}
+
 ZKAPEX_KERNEL void multiply_all_rz(Fe4<1>* x, size_t quads, const Fe4<1>* factor) {
   for (size_t q = 0; q < quads; ++q) x[q] = x[q] * *factor;
 }
@@ -309,6 +341,10 @@ void sum_buckets(const Bucket* const buckets[4], size_t count, uint64_t* extende
   const RoundTowardZero mode;
   sum_buckets_rz(buckets, count, extended_points);
 }
+void combine(const TableEntry* entries, const int8_t* digits, size_t terms, size_t bits, uint64_t* extended_points) {
+  const RoundTowardZero mode;
+  combine_rz(entries, digits, terms, bits, extended_points);
+}
 void repeat_multiplication(uint64_t* elements, size_t count, const uint64_t* factor, size_t rounds) {
   const RoundTowardZero mode;
   repeat_multiplication_rz(elements, count, factor, rounds);
@@ -329,6 +365,7 @@ constexpr GroupKernels kKernels = {
     .clear_buckets = clear_buckets,
     .fill_buckets = fill_buckets,
     .sum_buckets = sum_buckets,
+    .combine = combine,
     .repeat_multiplication = repeat_multiplication,
     .repeat_mixed_addition = repeat_mixed_addition,
 };

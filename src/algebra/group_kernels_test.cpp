@@ -5,6 +5,7 @@
 #include <cfenv>
 
 #include "algebra/group_testing.h"
+#include "algebra/msm.h"
 
 namespace zkapex {
 namespace {
@@ -155,6 +156,45 @@ TEST_P(EveryKernel, Buckets) {
         expected += multiply(Point(points[s + k]), Scalar::from_i64(stream_digits[s][k]));
       }
       EXPECT_EQ(Point(sums[s]), expected);
+    }
+  }
+}
+
+TEST_P(EveryKernel, CombinationsWithTheSameScalars) {
+  ThreadPool pool(2);
+  const Scalar largest = -Scalar::one();
+  for (size_t stride : {size_t{0}, size_t{1}, size_t{7}, size_t{8}, size_t{9}, size_t{40}}) {
+    for (size_t terms : {size_t{0}, size_t{1}, size_t{3}}) {
+      // All there, the last one missing, and the last term missing altogether.
+      for (size_t missing : {size_t{0}, size_t{1}, stride}) {
+        if (missing > stride * terms) continue;
+        std::vector<AffinePoint> points = random_affine(stride * terms - missing);
+        if (!points.empty()) points[0] = AffinePoint::identity();
+        std::vector<Scalar> weights;
+        for (size_t t = 0; t < terms; ++t) weights.push_back(t == 1 ? largest : testing::random_scalar(rng));
+        const std::vector<Point> sums = fold_points_var(points, weights, stride, pool, kernels);
+        ASSERT_EQ(sums.size(), stride);
+        for (size_t j = 0; j < stride; ++j) {
+          Point expected;
+          for (size_t t = 0; t < terms && j + t * stride < points.size(); ++t) {
+            expected += multiply(Point(points[j + t * stride]), weights[t]);
+          }
+          ASSERT_EQ(sums[j], expected) << stride << ' ' << terms << ' ' << j;
+          ASSERT_EQ(sums[j].extended().X * sums[j].extended().Y, sums[j].extended().Z * sums[j].extended().T);
+        }
+      }
+    }
+  }
+}
+
+// 0, 1, and runs of ones, where the signed digits carry.
+TEST_P(EveryKernel, CombinationsWithEdgeScalars) {
+  ThreadPool pool(1);
+  const std::vector<AffinePoint> point = random_affine(1);
+  Scalar power = Scalar::one();
+  for (int bit = 0; bit < 253; ++bit, power += power) {
+    for (const Scalar& s : {power, power - Scalar::one(), power + power + power, -power}) {
+      ASSERT_EQ(fold_points_var(point, {&s, 1}, 1, pool, kernels)[0], multiply(Point(point[0]), s)) << bit;
     }
   }
 }

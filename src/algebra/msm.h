@@ -45,4 +45,10 @@ class PreparedPoints {
 [[nodiscard]] Result<Point> msm_small_var(std::span<const int64_t> values, std::span<const AffinePoint> points,
                                           ThreadPool& pool, const GroupKernels& kernels = group_kernels());
 
+// Σ_t weights[t]·points[j + t · stride] for every j < stride, where points beyond the last count as the identity: how a
+// list of generators folds.
+[[nodiscard]] std::vector<Point> fold_points_var(std::span<const AffinePoint> points, std::span<const Scalar> weights,
+                                                 size_t stride, ThreadPool& pool,
+                                                 const GroupKernels& kernels = group_kernels());
+
 }  // namespace zkapex

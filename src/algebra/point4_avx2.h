@@ -41,6 +41,17 @@ ZKAPEX_LANES void add(Extended4& p, const Cached4& q) {
   add_from_parts(p, a, b, c, d);
 }
 
+ZKAPEX_LANES void twice(Extended4& p) {
+  const Fe4<1> xx = square(p.X), yy = square(p.Y), zz = square(p.Z), sum = square(carried(p.X + p.Y));
+  const Fe4<2> h = xx + yy, g = xx - yy;
+  const Fe4<3> e = h - sum;
+  const Fe4<1> f = carried(zz + zz + g);
+  p.X = e * f;
+  p.Y = g * h;
+  p.Z = f * g;
+  p.T = e * h;
+}
+
 ZKAPEX_LANES Cached4 to_cached(const Extended4& p) { return {p.Y - p.X, p.Y + p.X, p.Z + p.Z, p.T * broadcast(k2D4)}; }
 
 // 4×4 transposition: lane s of out[k] is p_s[k].
@@ -100,6 +111,12 @@ ZKAPEX_LANES Niels4 gather_signed_niels(const double* const (&p)[4], const int64
   n.plus.v[4] = _mm256_blendv_pd(plus4, minus4, as_doubles(signs));
   for (__m256d& limb : n.td.v) limb = _mm256_xor_pd(limb, as_doubles(signs));
   return n;
+}
+
+ZKAPEX_LANES Niels4 negate(const Niels4& n) {
+  Niels4 out = {n.plus, n.minus, n.td};
+  for (__m256d& limb : out.td.v) limb = _mm256_xor_pd(limb, all(-0.0));
+  return out;
 }
 
 ZKAPEX_LANES Niels4 broadcast_niels(const double* p) {

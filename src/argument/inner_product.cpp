@@ -26,6 +26,17 @@ std::vector<Scalar> generator_weights(size_t length, unsigned rounds, std::span<
   return weight;
 }
 
+// Adding up generators takes as long as two rounds over all of them; after four rounds a sixteenth is left.
+constexpr unsigned kRoundsUnfolded = 4;
+
+// base_j ← Σ_t weight base over i = j + t · length; all weights become 1.
+void fold_base(std::vector<AffinePoint>& base, std::vector<Scalar>& weight, size_t length, ThreadPool& pool) {
+  std::vector<Scalar> factors;  // the weight depends only on t
+  for (size_t i = 0; i < weight.size(); i += length) factors.push_back(weight[i]);
+  base = batch_to_affine(fold_points_var(base, factors, length, pool), &pool);
+  weight.assign(length, Scalar::one());
+}
+
 // lo + x hi, where hi may be shorter.
 void fold_halves(std::vector<Scalar>& v, size_t half, const Scalar& x) {
   for (size_t i = half; i < v.size(); ++i) v[i - half] += x * v[i];
@@ -59,21 +70,25 @@ OpeningProof prove_inner_product(Transcript& transcript, const Generators& gener
   // From here on the vector is uniform: it hides a, and needs no care.
   std::vector<Scalar> v(a.size()), u(b.begin(), b.end());
   for (size_t i = 0; i < v.size(); ++i) v[i] = mask[i] + c * a[i];
-  std::vector<Scalar> weight(v.size(), Scalar::one());  // of the generators, as they fold
+  // The generators as they fold: weight_i · base_i, where those that are 2 half apart still have to be added up.
+  std::vector<AffinePoint> base(generators.positions().begin(),
+                                generators.positions().begin() + static_cast<std::ptrdiff_t>(a.size()));
+  std::vector<Scalar> weight(v.size(), Scalar::one());
   const auto rounds = static_cast<unsigned>(std::bit_width(a.size() - 1));
   for (unsigned k = 0; k < rounds; ++k) {
     const size_t half = size_t{1} << (rounds - 1 - k);
-    // Generator i stands at i mod 2 half now; in the upper half it meets a_lo (L), in the lower one a_hi (R).
+    if (k == kRoundsUnfolded) fold_base(base, weight, 2 * half, pool);
+    // Base i stands at i mod 2 half now; in the upper half it meets a_lo (L), in the lower one a_hi (R).
     std::vector<Scalar> left, right;
     std::vector<AffinePoint> left_base, right_base;
     for (size_t i = 0; i < weight.size(); ++i) {
       const size_t at = i % (2 * half);
       if (at >= half) {
         left.push_back(weight[i] * v[at - half]);
-        left_base.push_back(generators.positions()[i]);
+        left_base.push_back(base[i]);
       } else if (at + half < v.size()) {
         right.push_back(weight[i] * v[at + half]);
-        right_base.push_back(generators.positions()[i]);
+        right_base.push_back(base[i]);
       }
     }
     const Point l = msm_var(left, left_base, pool).value() + multiply(generators.value(), rho * cross(v, u, half));

@@ -26,7 +26,7 @@ double total(const Timings& timings) {
 Status write_curvature(DemoRun& run, size_t k, const Deployment& deployment) {
   const std::string& client = run.settings.clients[k];
   const SecondsSince seconds;
-  ZKAPEX_TRY(const auto model, load_model(run.files.personal(client)));
+  ZKAPEX_TRY(const auto model, load_model(run.files.personal(client), {.placement = run.placement}));
   ZKAPEX_TRY(const Samples drawings, Samples::open(run.splits[k].sets.at("personal"), image_format(), model->config()));
   const BatchSource batches =
       drawings.batches(32, run.settings.fisher_samples, derived_seed(run.settings.seed, 400 + k));

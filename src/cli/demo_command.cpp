@@ -21,7 +21,7 @@ struct Options {
   CommonFlags common;
   Path out = "demo-out", data = DemoSettings().data;
   uint64_t seed = DemoSettings().seed;
-  std::string on = DemoSettings().measured_on;
+  std::string on = DemoSettings().measured_on, device = "cpu";
   bool quick = false;
 
   [[nodiscard]] DemoSettings settings() const {
@@ -116,9 +116,11 @@ Result<Verdict> run_demo(const Options& options) {
   if (options.on != "test" && options.on != "validation") return error("--on is test or validation");
   Work work(options.common);
   start_libtorch(options.common.threads);
+  ZKAPEX_TRY(const Placement placement, placement_on(options.device));
   DemoRun run{.settings = options.settings(),
               .files = {options.out},
               .work = work.settings(),
+              .placement = placement,
               .tell = Narrator(options.common.json),
               .splits = {}};
   run.work.force = false;  // the folder is new
@@ -163,6 +165,7 @@ void add_demo(CLI::App& parent, Action& action) {
   options->common.offer_json(*command);
   options->common.offer_quiet(*command);
   options->common.offer_force(*command);
+  offer_device(*command, options->device);
   options->common.offer_threads(*command);
   options->common.offer_memory(*command);
   command->footer(

@@ -40,7 +40,7 @@ Result<ordered_json> first_right(const std::vector<const Model*>& models, const 
     if (distinct && seen[static_cast<size_t>(label)]) continue;
     ordered_json predictions;
     for (size_t m = 0; m < models.size(); ++m) {
-      const Tensor p = at::softmax(models[m]->logits(batch.inputs)[0], 0);
+      const Tensor p = at::softmax(models[m]->logits(batch.to(models[m]->placement()).inputs)[0], 0);
       const auto [confidence, answer] = p.max(0);
       if (m == 0 && answer.item<int64_t>() != label) break;
       predictions[kModelKeys[m]] = {{"class", name_of(answer.item<int64_t>())},

@@ -19,7 +19,7 @@ using nlohmann::ordered_json;
 Result<std::unique_ptr<Model>> masked_model(const DemoRun& run, const std::string& client) {
   ZKAPEX_TRY(const Deployment deployment, zkapex::read_deployment(run.files.deployment()));
   ZKAPEX_TRY(const Mask mask, zkapex::read_mask(run.files.mask(), deployment));
-  ZKAPEX_TRY(auto model, load_model(run.files.personal(client)));
+  ZKAPEX_TRY(auto model, load_model(run.files.personal(client), {.placement = run.placement}));
   ZKAPEX_TRY(const auto covered, covered_by(*model, deployment.layout()));
   ZKAPEX_TRY(const auto masks, mask_tensors(mask, deployment));
   ZKAPEX_CHECK(mask_only(*model, covered, masks));
@@ -36,10 +36,10 @@ ordered_json as_json(const ModelFigures& f) {
 Status measure_client(DemoRun& run, size_t k, Progress& progress) {
   const std::string& client = run.settings.clients[k];
   std::vector<std::unique_ptr<Model>> models(4);
-  ZKAPEX_TRY(models[0], load_model(run.files.personal(client)));
+  ZKAPEX_TRY(models[0], load_model(run.files.personal(client), {.placement = run.placement}));
   ZKAPEX_TRY(models[1], masked_model(run, client));
-  ZKAPEX_TRY(models[2], load_model(run.files.unlearned(client)));
-  ZKAPEX_TRY(models[3], load_model(run.files.retrained(client)));
+  ZKAPEX_TRY(models[2], load_model(run.files.unlearned(client), {.placement = run.placement}));
+  ZKAPEX_TRY(models[3], load_model(run.files.retrained(client), {.placement = run.placement}));
   OpenImages images(run.splits[k]);
   ZKAPEX_TRY(const MeasuredSets sets, MeasuredSets::open(images, models[0]->config(), run.settings.measured_on,
                                                          run.settings.members, run.settings.seed));

@@ -40,7 +40,7 @@ Status publish_mask(DemoRun& run) {
                 fmt::format("finds the weights that '{}' leans on, in its own model, and publishes Ψ", s.forgotten()));
   const SecondsSince seconds;
   ZKAPEX_TRY(const Deployment deployment, zkapex::read_deployment(run.files.deployment()));
-  ZKAPEX_TRY(const auto model, load_model(run.files.original()));
+  ZKAPEX_TRY(const auto model, load_model(run.files.original(), {.placement = run.placement}));
   ZKAPEX_TRY(const Samples forget, Samples::open(run.splits[0].sets.at("forget"), image_format(), model->config()));
   ZKAPEX_TRY(const Mask mask, cut_mask(*model, deployment, s.ratio, {},
                                        forget.batches(32, s.saliency_samples, derived_seed(s.seed, 300)), {}, kWindow));

@@ -55,6 +55,7 @@ struct DemoRun {
   DemoSettings settings;
   DemoFiles files;
   WorkSettings work;
+  Placement placement;  // of the models
   Narrator tell;
   std::vector<Splits> splits;                                        // per client
   nlohmann::ordered_json report = nlohmann::ordered_json::object();  // all figures: what report.json will be

@@ -19,7 +19,7 @@ Result<double> train_on(DemoRun& run, Model& model, const SampleSet& set, Traini
 
 Status train_from_scratch(DemoRun& run, const std::string& set, const Path& folder, const std::string& label) {
   ZKAPEX_TRY(const ModelConfig config, parse_model_config(vit_config(run.settings.model())));
-  const auto model = make_model(config, {});
+  const auto model = make_model(config, run.placement);
   initialize(*model, derived_seed(run.settings.seed, kInitial));
   const SampleSet& samples = run.splits[0].sets.at(set);
   ZKAPEX_TRY(const double seconds, train_on(run, *model, samples, run.settings.training, kTraining, label));
@@ -55,7 +55,7 @@ Status retrain_without_forgotten(DemoRun& run) {
 }
 
 Status personalize_clients(DemoRun& run) {
-  run.tell.step("clients", "each fine-tunes the model on chalk drawings of its own");
+  run.tell.step("clients", "each fine-tunes the model on sketches of its own");
   for (size_t k = 0; k < run.settings.clients.size(); ++k) {
     const std::string& client = run.settings.clients[k];
     const SampleSet& drawings = run.splits[k].sets.at("personal");
@@ -63,7 +63,7 @@ Status personalize_clients(DemoRun& run) {
     for (const bool exact : {false, true}) {
       const Path from = exact ? run.files.retrained() : run.files.original();
       const Path to = exact ? run.files.retrained(client) : run.files.personal(client);
-      ZKAPEX_TRY(const auto model, load_model(from));
+      ZKAPEX_TRY(const auto model, load_model(from, {.placement = run.placement}));
       const std::string label = fmt::format("{} personalizes{}", client, exact ? " the retrained model" : "");
       ZKAPEX_TRY(const double seconds,
                  train_on(run, *model, drawings, run.settings.personalization, kPersonal + k, label));

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "weights/row_length.h"
 #include "cli/work.h"
 #include "weights/checkpoint.h"
+#include "weights/row_length.h"
 
 namespace zkapex::cli {
 

@@ -1,13 +1,13 @@
 // zkapex bench learning
 #include "cli/learning_bench.h"
 
-#include <cblas.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "cli/learning_common.h"
+#include "learning/block_products.h"
 #include "learning/fisher.h"
 #include "learning/optimizer.h"
 #include "learning/runtime.h"
@@ -17,9 +17,11 @@ namespace zkapex::cli {
 
 namespace {
 
-double seconds_of(const std::function<void()>& body) {
+double seconds_of(const at::Device& device, const std::function<void()>& body) {
+  wait_for(device);
   const auto start = std::chrono::steady_clock::now();
   body();
+  wait_for(device);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -41,15 +43,19 @@ Result<ModelConfig> bench_config() {
                              {"num_labels", 10}});
 }
 
+Batch random_images(int64_t count, const Placement& placement) {
+  return Batch{at::randn({count, 1, 28, 28}), at::randint(10, {count}, at::kLong)}.to(placement);
+}
+
 struct TrainingFigures {
   double ours = 0, plain = 0;  // images per second
 };
 
 // One step each in turn, so that both see the same state of the machine.
-Result<TrainingFigures> bench_training(const ModelConfig& config, int steps) {
+Result<TrainingFigures> bench_training(const ModelConfig& config, const Placement& placement, int steps) {
   const int64_t n = 64;
-  const Batch batch{at::randn({n, 1, 28, 28}), at::randint(10, {n}, at::kLong)};
-  const auto model = make_model(config, {});
+  const Batch batch = random_images(n, placement);
+  const auto model = make_model(config, placement);
   initialize(*model, 1);
   ZKAPEX_TRY(auto trainable, trainable_parameters(*model, Method::kFull, 1));
   const auto optimizer = make_adamw(std::move(trainable), {});
@@ -63,7 +69,7 @@ Result<TrainingFigures> bench_training(const ModelConfig& config, int steps) {
   const auto plain = plain_training_step(config, batch, 1e-3);
   std::vector<double> own_times, plain_times;
   for (int k = -2; k < steps; ++k) {
-    const double own = seconds_of(step), other = seconds_of(plain);
+    const double own = seconds_of(placement.device, step), other = seconds_of(placement.device, plain);
     if (k < 0) continue;  // warming up
     own_times.push_back(own);
     plain_times.push_back(other);
@@ -76,34 +82,26 @@ struct FisherFigures {
   double flops = 0, gemm_rate = 0;
 };
 
-// The products that the blocks need and nothing else: m × B by itself, for every block.
-double block_gemm_seconds(int64_t blocks, int64_t block, int64_t samples) {
-  const Tensor gradients = at::randn({samples, blocks * block}), sums = at::zeros({blocks, block, block});
-  const auto b = static_cast<int>(block), stride = static_cast<int>(blocks * block);
-  return seconds_of([&] {
-    at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t k = begin; k < end; ++k) {
-        const float* g = gradients.data_ptr<float>() + k * block;
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, b, b, static_cast<int>(samples), 1.0F, g, stride, g,
-                    stride, 1.0F, sums.data_ptr<float>() + k * block * block, b);
-      }
-    });
-  });
+// The products that the blocks need and nothing else, for `samples` at a time.
+double block_product_seconds(int64_t blocks, int64_t block, int64_t samples, const Placement& placement) {
+  const Tensor gradients = at::randn({blocks, samples, block}, placement.options());
+  const Tensor sums = at::zeros({blocks, block, block}, placement.options());
+  return seconds_of(placement.device, [&] { add_block_products(sums, gradients); });
 }
 
-double gemm_flops_per_second() {
-  const int64_t n = 1024;
-  const Tensor a = at::randn({n, n}), b = at::randn({n, n});
+double gemm_flops_per_second(const Placement& placement) {
+  const int64_t n = placement.device.is_cpu() ? 1024 : 8192;
+  const Tensor a = at::randn({n, n}, placement.options()), b = at::randn({n, n}, placement.options());
   std::vector<double> times;
-  for (int k = 0; k < 7; ++k) times.push_back(seconds_of([&] { (void)at::mm(a, b); }));
+  for (int k = 0; k < 7; ++k) times.push_back(seconds_of(placement.device, [&] { (void)at::mm(a, b); }));
   return 2.0 * static_cast<double>(n * n * n) / median(times);
 }
 
-Result<FisherFigures> bench_fisher(const ModelConfig& config, int64_t samples) {
-  const auto model = make_model(config, {});
+Result<FisherFigures> bench_fisher(const ModelConfig& config, const Placement& placement, int64_t samples) {
+  const auto model = make_model(config, placement);
   initialize(*model, 1);
   const int64_t block = 256, pending = 64;
-  const Batch batch{at::randn({pending, 1, 28, 28}), at::randint(10, {pending}, at::kLong)};
+  const Batch batch = random_images(pending, placement);
   const BatchSource source = [&](const BatchVisitor& visit) -> Status {
     for (int64_t k = 0; k < samples; k += pending) {
       ZKAPEX_CHECK(visit(batch));
@@ -122,25 +120,29 @@ Result<FisherFigures> bench_fisher(const ModelConfig& config, int64_t samples) {
   out.flops = report.flops;
   for (int k = 0; k < 2; ++k) {
     out.gemm = 0;
-    for (int64_t s = 0; s < samples; s += pending) out.gemm += block_gemm_seconds(report.blocks, block, pending);
+    for (int64_t s = 0; s < samples; s += pending)
+      out.gemm += block_product_seconds(report.blocks, block, pending, placement);
   }
-  out.gemm_rate = gemm_flops_per_second();
+  out.gemm_rate = gemm_flops_per_second(placement);
   return out;
 }
 
 struct BenchFlags {
   CommonFlags common;
+  std::string device = "cpu";
   bool quick = false;
 };
 
 Result<Verdict> run_bench(const BenchFlags& flags) {
   return catch_torch([&]() -> Result<Verdict> {
     start_libtorch(flags.common.threads);
+    ZKAPEX_TRY(const Placement placement, placement_on(flags.device));
     ZKAPEX_TRY(const ModelConfig config, bench_config());
-    ZKAPEX_TRY(const TrainingFigures t, bench_training(config, flags.quick ? 3 : 15));
-    ZKAPEX_TRY(const FisherFigures f, bench_fisher(config, flags.quick ? 64 : 512));
+    ZKAPEX_TRY(const TrainingFigures t, bench_training(config, placement, flags.quick ? 3 : 15));
+    ZKAPEX_TRY(const FisherFigures f, bench_fisher(config, placement, flags.quick ? 64 : 512));
     const nlohmann::ordered_json out = {
         {"threads", at::get_num_threads()},
+        {"device", placement.device.str()},
         {"training",
          {{"images_per_second", t.ours}, {"plain_libtorch_images_per_second", t.plain}, {"ratio", t.ours / t.plain}}},
         {"fisher",
@@ -170,6 +172,7 @@ void add_bench_learning(CLI::App& bench, Action& action) {
   const auto flags = std::make_shared<BenchFlags>();
   CLI::App* command = bench.add_subcommand(kBenchLearning.name, kBenchLearning.about);
   flags->common.offer_json(*command);
+  offer_device(*command, flags->device);
   flags->common.offer_threads(*command);
   command->add_flag("--quick", flags->quick, "Fewer repetitions: less exact");
   command->footer("Examples:\n  zkapex bench learning\n  zkapex bench learning --json --quick");

@@ -74,6 +74,7 @@ struct PlainVit : nn::Module {
 
 std::function<void()> plain_training_step(const ModelConfig& config, const Batch& batch, double rate) {
   const auto model = std::make_shared<PlainVit>(config);
+  model->to(batch.inputs.device());
   const auto optimizer = std::make_shared<torch::optim::AdamW>(model->parameters(), torch::optim::AdamWOptions(rate));
   return [=] {
     optimizer->zero_grad();

@@ -24,8 +24,13 @@ void LearningFlags::offer_splits(CLI::App& command) {
       ->capture_default_str();
 }
 
+void offer_device(CLI::App& command, std::string& device) {
+  command.add_option("--device", device, "Where to compute: cpu, cuda, or cuda:1 for the second GPU")
+      ->capture_default_str();
+}
+
 void LearningFlags::offer_runtime(CLI::App& command) {
-  command.add_option("--device", device, "Where to compute: cpu or cuda")->capture_default_str();
+  offer_device(command, device);
   command.add_option("--seed", seed, "Seed of all that is drawn at random")->capture_default_str();
   common.offer_threads(command);
   common.offer_force(command);
@@ -58,6 +63,7 @@ Result<Session> open_session(const LearningFlags& flags) {
   ZKAPEX_TRY(out.splits, Splits::load(flags.splits));
   ZKAPEX_TRY(out.model, load_flagged_model(flags, out.placement));
   ZKAPEX_TRY(out.format, InputFormat::of_model(flags.model, out.model->config(), flags.window));
+  out.format.progress = flags.common.progress_style();
   return out;
 }
 

@@ -35,6 +35,8 @@ void add_experiment(CLI::App& parent, Action& action);
 void add_demo(CLI::App& parent, Action& action);
 void add_bench_learning(CLI::App& bench, Action& action);
 
+void offer_device(CLI::App& command, std::string& device);
+
 struct LearningFlags {
   CommonFlags common;
   path model, adapter, splits;

@@ -25,7 +25,9 @@ Result<InputFormat> catalog_format(const SplitFlags& flags, const DataSource& da
   if (data.kind == DataSource::Kind::kText) {
     if (flags.model.empty()) return error("text needs --model, whose tokenizer cuts it into samples");
     ZKAPEX_TRY(const ModelConfig config, load_model_config(flags.model));
-    return InputFormat::of_model(flags.model, config, flags.window);
+    ZKAPEX_TRY(InputFormat out, InputFormat::of_model(flags.model, config, flags.window));
+    out.progress = flags.common.progress_style();
+    return out;
   }
   InputFormat out;
   out.preprocessing = Preprocessing::for_model(1, 1);
@@ -64,13 +66,19 @@ Result<Verdict> run_split(const SplitFlags& flags) {
 struct TokenizeFlags {
   path tokenizer;
   bool no_special = false;
+  CommonFlags common;
 };
 
 Result<Verdict> run_tokenize(const TokenizeFlags& flags) {
   ZKAPEX_TRY(const Tokenizer tokenizer, Tokenizer::load(flags.tokenizer));
   const std::string text((std::istreambuf_iterator<char>(std::cin)), std::istreambuf_iterator<char>());
   const auto special = flags.no_special ? Tokenizer::Special::kOmit : Tokenizer::Special::kAdd;
-  fmt::print("{}\n", nlohmann::json(tokenizer.encode(text, special)).dump());
+  std::vector<TokenId> ids;
+  {
+    Progress progress(flags.common.progress_style(), "tokenize", "bytes", text.size());
+    ids = tokenizer.encode(text, special, [&](size_t bytes) { progress.advance(bytes); });
+  }
+  fmt::print("{}\n", nlohmann::json(ids).dump());
   return Verdict::kDone;
 }
 
@@ -133,8 +141,9 @@ void add_split(CLI::App& parent, Action& action) {
       ->capture_default_str();
   command->add_option("-o,--output", flags->output, "Split file")->required()->type_name("FILE");
   flags->common.offer_force(*command);
+  flags->common.offer_quiet(*command);
   command->footer(
-      "SOURCE is idx:DIR#train, idx:DIR#t10k, images:DIR (a folder per class) or text:DIR; +sketch and +chalk draw.\n"
+      "SOURCE is idx:DIR#train, idx:DIR#t10k, images:DIR (a folder per class) or text:DIR; +sketch draws.\n"
       "RULE is random:FRACTION, class:K, classes:K,L,... or files:LIST.\n\n"
       "Examples:\n"
       "  zkapex split --data idx:/usr/share/datasets/fashion-mnist#train --test-data \\\n"
@@ -152,6 +161,7 @@ void add_tokenize(CLI::App& parent, Action& action) {
       ->required()
       ->type_name("DIR");
   command->add_flag("--no-special", flags->no_special, "Without special tokens around the text");
+  flags->common.offer_quiet(*command);
   command->footer("Examples:\n  printf 'A photo of a cat' | zkapex tokenize --tokenizer opt-125m");
   command->callback([flags, &action] { action = [flags] { return run_tokenize(*flags); }; });
 }

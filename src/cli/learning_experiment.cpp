@@ -31,6 +31,7 @@ Result<const ExperimentKind*> experiment_named(const std::string& name) {
 
 Result<Verdict> run_command(Options options) {
   ZKAPEX_TRY(const ExperimentKind* kind, experiment_named(options.name));
+  if (options.run.only_seed > options.run.seeds) return error("--only-seed is one of the --seeds");
   if (options.run.measured_on != "test" && options.run.measured_on != "validation")
     return error("--on is test or validation");
   // A quick run goes where it cannot be taken for a result.
@@ -52,10 +53,15 @@ Result<Verdict> run_command(Options options) {
     fmt::print("{}\n", nlohmann::ordered_json{{"experiment", kind->name},
                                               {"cells", done.cells},
                                               {"skipped", done.skipped},
+                                              {"missing", done.missing},
                                               {"markdown", done.markdown.string()},
                                               {"json", done.json.string()},
                                               {"svg", done.svg.string()}}
                            .dump(2));
+    return Verdict::kDone;
+  }
+  if (done.missing > 0) {
+    fmt::print("{} of {} cells are missing: there is no report yet\n", done.missing, done.cells);
     return Verdict::kDone;
   }
   fmt::print("\n{}\n{}, {} and {} were written\n", done.text, done.markdown.string(), done.json.string(),
@@ -74,7 +80,8 @@ std::string footer() {
          "Examples:\n"
          "  zkapex experiment table1                      three seeds\n"
          "  zkapex experiment table1 --quick              seconds, too small to mean anything: into results/tmp\n"
-         "  zkapex experiment ablation-damping --seeds 5 --device cuda -o results";
+         "  zkapex experiment ablation-damping --seeds 5 --device cuda -o results\n"
+         "  for s in 1 2 3; do zkapex experiment table1 --only-seed $s --threads 1 & done; wait";
 }
 
 }  // namespace
@@ -85,6 +92,8 @@ void add_experiment(CLI::App& parent, Action& action) {
   CLI::App* command = parent.add_subcommand(kExperiment.name, kExperiment.about);
   command->add_option("name", options->name, "Which")->required();
   command->add_option("--seeds", run.seeds, "Seeds 1 to N")->check(CLI::Range(1U, 1000U))->capture_default_str();
+  command->add_option("--only-seed", run.only_seed, "Leave the other seeds to other processes; the last one reports")
+      ->check(CLI::Range(1U, 1000U));
   command->add_flag("--quick", run.quick, "Seconds instead of minutes, too small to mean anything");
   command->add_option("--device", run.device, "Where to learn: cpu or cuda")->capture_default_str();
   command->add_option("--config", run.config, "Configuration; otherwise experiments/NAME.json")->type_name("FILE");

@@ -13,6 +13,7 @@ namespace {
 struct ProbeFlags {
   path model, input, mask_from, output;
   ProbeOptions options;
+  std::string device = "cpu";
   CommonFlags common;
 };
 
@@ -20,6 +21,8 @@ Result<Verdict> run_probe(const ProbeFlags& flags) {
   ZKAPEX_CHECK(check_output(flags.output, flags.common.force));
   start_libtorch(flags.common.threads);
   ProbeOptions options = flags.options;
+  ZKAPEX_TRY(const Placement placement, placement_on(flags.device));
+  options.device = placement.device;
   if (!flags.mask_from.empty()) options.mask_from = flags.mask_from;
   ZKAPEX_TRY(const std::vector<Parameter> tensors, probe(flags.model, flags.input, options));
   ZKAPEX_CHECK(write_tensors(flags.output, tensors));
@@ -48,6 +51,7 @@ void add_probe(CLI::App& parent, Action& action) {
   command->add_option("--cover", flags->options.covered,
                       "Patterns of the covered weights; the MLPs' matrices otherwise");
   command->add_option("-o,--output", flags->output, "safetensors to write")->required()->type_name("FILE");
+  offer_device(*command, flags->device);
   flags->common.offer_threads(*command);
   flags->common.offer_force(*command);
   command->footer(

@@ -340,6 +340,16 @@ class Pipeline(Case):
         self.check_refused(zkapex(*scratch, "--device", "abacus"), "abacus")
         self.assertFalse((self.here / "out").exists())
 
+    def test_devices_that_are_not_there(self):
+        model, out = ["--model", self.root / "original"], ["-o", self.here / "out"]
+        trained = [*model, *self.common, *out]
+        for command in (["train", *trained], ["personalize", *trained], ["saliency", *trained], ["evaluate", *trained],
+                        ["baseline", "ga", *trained], ["fisher", *trained, "--deployment", self.root / "deployment.zka"],
+                        ["probe", *model, "--input", DATA / "vit" / "input.safetensors", *out], ["demo", "--quick", *out],
+                        ["bench", "learning", "--quick"]):
+            self.check_refused(zkapex(*command, "--device", "cuda:63"), "there is no GPU for 'cuda:63'")
+        self.assertFalse((self.here / "out").exists())
+
     def test_losses_that_are_not_numbers(self):
         broken = self.copy_of("original")
         file = broken / "model.safetensors"

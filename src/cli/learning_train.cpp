@@ -66,6 +66,7 @@ Result<Session> open_training_session(const TrainFlags& flags) {
     ZKAPEX_TRY(out.model, load_flagged_model(flags.learning, out.placement, flags.classes));
   }
   ZKAPEX_TRY(out.format, InputFormat::of_model(flags.learning.model, out.model->config(), flags.learning.window));
+  out.format.progress = flags.learning.common.progress_style();
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "experiments/svg.h"
 
@@ -12,10 +13,12 @@ namespace {
 
 using Anchor = Svg::Anchor;
 
-constexpr double kPanelWidth = 380, kPanelHeight = 300, kLeft = 52, kRight = 14, kTop = 40, kBottom = 52;
-constexpr double kPlotWidth = kPanelWidth - kLeft - kRight, kPlotHeight = kPanelHeight - kTop - kBottom;
+constexpr double kPanelHeight = 304, kLeft = 52, kRight = 14, kTop = 44, kBottom = 52;
+constexpr double kPlotHeight = kPanelHeight - kTop - kBottom;
+constexpr double kCurveWidth = 314, kGroupWidth = 68;  // of a plot with lines; of a group of bars
+constexpr double kLeastWidth = 560;                    // for the title
 constexpr double kHeader = 34, kLegendRow = 18;
-constexpr size_t kColours = 8;
+constexpr size_t kColours = 8, kMostMarks = 8;
 
 // Colours keep apart for all kinds of colour vision (after Okabe and Ito), on light and on dark ground.
 constexpr std::string_view kStyle = R"css(
@@ -32,6 +35,13 @@ text { fill: #1b1f24; font-size: 12px; } .small { fill: #57606a; font-size: 11px
 .c4 { --c: #e5d25a; } .c5 { --c: #ff8fc0; } .c6 { --c: #9fc0e8; } .c7 { --c: #a3adb8; } }
 )css";
 
+double plot_width(const Panel& panel) {
+  return panel.groups.empty() ? kCurveWidth
+                              : std::max(kCurveWidth, kGroupWidth * static_cast<double>(panel.groups.size()));
+}
+
+double panel_width(const Panel& panel) { return kLeft + plot_width(panel) + kRight; }
+
 std::vector<std::string> legend_of(const Chart& chart) {
   std::vector<std::string> names;
   for (const Panel& panel : chart.panels) {
@@ -45,33 +55,38 @@ std::vector<std::string> legend_of(const Chart& chart) {
 // One direction of a panel: values to places between `from` and `to`.
 class Axis {
  public:
-  Axis(double low, double high, bool log, double from, double to) : log_(log), from_(from), to_(to) {
-    if (log_) {
-      low_ = std::floor(std::log10(low) + 1e-9);
-      high_ = std::max(low_ + 1, std::ceil(std::log10(high) - 1e-9));
-    } else {
-      step_ = nice_step((high - low) / 5);
-      low_ = step_ * std::floor(low / step_ + 1e-9);
-      high_ = std::max(low_ + step_, step_ * std::ceil(high / step_ - 1e-9));
-    }
+  // From zero or another round number to one.
+  static Axis round(double low, double high, double from, double to) {
+    const double step = nice_step((high - low) / 5);
+    const double first = std::floor(low / step + 1e-9), last = std::max(first + 1, std::ceil(high / step - 1e-9));
+    std::vector<double> ticks;
+    for (double k = first; k <= last; ++k) ticks.push_back(k * step);
+    return {first * step, last * step, std::move(ticks), false, from, to};
+  }
+  // By powers of ten.
+  static Axis powers(double low, double high, double from, double to) {
+    const double first = std::floor(std::log10(low) + 1e-9);
+    const double last = std::max(first + 1, std::ceil(std::log10(high) - 1e-9));
+    std::vector<double> ticks;
+    for (double k = first; k <= last; k += std::ceil((last - first) / 8)) ticks.push_back(std::pow(10.0, k));
+    return {first, last, std::move(ticks), true, from, to};
+  }
+  // Logarithmic, between values that are all marked.
+  static Axis marked(std::vector<double> values, double from, double to) {
+    const double low = std::log10(values.front()), high = std::log10(values.back());
+    return {low, high > low ? high : low + 1, std::move(values), true, from, to};
   }
 
   [[nodiscard]] double place(double value) const {
-    const double at = log_ ? std::log10(std::max(value, std::pow(10.0, low_))) : value;
+    const double at = log_ ? std::log10(std::max(value, 1e-300)) : value;
     return from_ + (to_ - from_) * (std::clamp(at, low_, high_) - low_) / (high_ - low_);
   }
-  [[nodiscard]] std::vector<double> ticks() const {
-    std::vector<double> out;
-    if (log_) {
-      const double every = std::ceil((high_ - low_) / 8);
-      for (double power = low_; power <= high_ + 1e-9; power += every) out.push_back(std::pow(10.0, power));
-    } else {
-      for (double at = low_; at <= high_ + step_ / 2; at += step_) out.push_back(std::abs(at) < 1e-12 ? 0 : at);
-    }
-    return out;
-  }
+  [[nodiscard]] const std::vector<double>& ticks() const { return ticks_; }
 
  private:
+  Axis(double low, double high, std::vector<double> ticks, bool log, double from, double to)
+      : low_(low), high_(high), ticks_(std::move(ticks)), log_(log), from_(from), to_(to) {}
+
   static double nice_step(double rough) {
     if (!(rough > 0)) return 1;
     const double power = std::pow(10.0, std::floor(std::log10(rough)));
@@ -81,8 +96,10 @@ class Axis {
     return 10 * power;
   }
 
+  double low_, high_;
+  std::vector<double> ticks_;
   bool log_;
-  double from_, to_, low_ = 0, high_ = 1, step_ = 1;
+  double from_, to_;
 };
 
 struct Range {
@@ -115,15 +132,17 @@ std::string escape(const std::string& text) {
 class PanelDrawing {
  public:
   PanelDrawing(Svg& svg, const Panel& panel, const std::vector<std::string>& legend, double left, double top)
-      : svg_(svg), panel_(panel), legend_(legend), left_(left + kLeft), top_(top + kTop) {}
+      : svg_(svg), panel_(panel), legend_(legend), left_(left + kLeft), top_(top + kTop), width_(plot_width(panel)) {}
 
   void draw() {
-    svg_.text(left_, top_ - 14, escape(panel_.title), "strong");
+    svg_.text(left_, top_ - 27, escape(panel_.title), "strong");
     Range xs, ys;
+    std::set<double> marks;
     for (const Series& series : panel_.series) {
       for (const ChartPoint& point : series.points) {
         if (!std::isfinite(point.y) || (panel_.log_y && point.y <= 0)) continue;
         xs.include(point.x);
+        marks.insert(point.x);
         ys.include(point.y + point.deviation);
         ys.include(panel_.log_y ? point.y : point.y - point.deviation);
       }
@@ -131,8 +150,12 @@ class PanelDrawing {
     if (ys.empty()) return;
     // Bars, and what is never negative, begin at zero.
     if (!panel_.log_y && (!panel_.groups.empty() || ys.low >= 0)) ys.include(0);
-    const Axis y(ys.low, ys.high, panel_.log_y, top_ + kPlotHeight, top_);
-    const Axis x(xs.low, xs.high, panel_.log_x, left_ + 6, left_ + kPlotWidth - 6);
+    const double bottom = top_ + kPlotHeight, first = left_ + 14, last = left_ + width_ - 14;
+    const Axis y =
+        panel_.log_y ? Axis::powers(ys.low, ys.high, bottom, top_) : Axis::round(ys.low, ys.high, bottom, top_);
+    const Axis x = !panel_.log_x                ? Axis::round(xs.low, xs.high, first, last)
+                   : marks.size() <= kMostMarks ? Axis::marked({marks.begin(), marks.end()}, first, last)
+                                                : Axis::powers(xs.low, xs.high, first, last);
     draw_frame(x, y);
     if (panel_.groups.empty()) {
       draw_lines(x, y);
@@ -146,15 +169,15 @@ class PanelDrawing {
     const auto at = std::ranges::find(legend_, series.name) - legend_.begin();
     return fmt::format("c{}", static_cast<size_t>(at) % kColours);
   }
-  [[nodiscard]] double group_width() const { return kPlotWidth / static_cast<double>(panel_.groups.size()); }
+  [[nodiscard]] double group_width() const { return width_ / static_cast<double>(panel_.groups.size()); }
 
   void draw_frame(const Axis& x, const Axis& y) {
     for (const double tick : y.ticks()) {
-      svg_.line(left_, y.place(tick), left_ + kPlotWidth, y.place(tick), "grid");
+      svg_.line(left_, y.place(tick), left_ + width_, y.place(tick), "grid");
       svg_.text(left_ - 6, y.place(tick) + 4, fmt::format("{:.4g}", tick), "small", Anchor::kEnd);
     }
     const double bottom = top_ + kPlotHeight;
-    svg_.line(left_, bottom, left_ + kPlotWidth, bottom, "axis");
+    svg_.line(left_, bottom, left_ + width_, bottom, "axis");
     svg_.line(left_, top_, left_, bottom, "axis");
     if (panel_.groups.empty()) {
       for (const double tick : x.ticks()) {
@@ -166,8 +189,8 @@ class PanelDrawing {
       svg_.text(left_ + group_width() * (static_cast<double>(k) + 0.5), bottom + 17, escape(panel_.groups[k]), "small",
                 Anchor::kMiddle);
     }
-    svg_.text(left_ + kPlotWidth / 2, bottom + 36, escape(panel_.x_title), "small", Anchor::kMiddle);
-    svg_.text(left_ - kLeft + 8, top_ - 1, escape(panel_.y_title), "small");
+    svg_.text(left_ + width_ / 2, bottom + 36, escape(panel_.x_title), "small", Anchor::kMiddle);
+    svg_.text(left_ - kLeft + 8, top_ - 11, escape(panel_.y_title), "small");
   }
 
   void draw_error(double x, double from, double to, const std::string& colour) {
@@ -201,8 +224,7 @@ class PanelDrawing {
         const double left = left_ + group_width() * (point.x + 0.1) + width * static_cast<double>(k);
         const double zero = y.place(0), end = y.place(point.y);
         svg_.rect(left, std::min(zero, end), std::max(1.0, width - 2), std::abs(zero - end), colour(series) + " fill");
-        draw_error(left + width / 2 - 1, y.place(point.y - point.deviation), y.place(point.y + point.deviation),
-                   "axis");
+        draw_error(left + width / 2 - 1, y.place(point.y - point.deviation), y.place(point.y + point.deviation), "c7");
       }
     }
   }
@@ -210,14 +232,16 @@ class PanelDrawing {
   Svg& svg_;
   const Panel& panel_;
   const std::vector<std::string>& legend_;
-  double left_, top_;
+  double left_, top_, width_;
 };
 
 }  // namespace
 
 std::string chart_svg(const Chart& chart) {
   const std::vector<std::string> legend = legend_of(chart);
-  const double width = std::max(1.0, static_cast<double>(chart.panels.size())) * kPanelWidth;
+  double width = 0;
+  for (const Panel& panel : chart.panels) width += panel_width(panel);
+  width = std::max(width, kLeastWidth);
   // As many names of the legend in a row as fit at a rough width of 7 units a letter.
   std::vector<std::pair<double, size_t>> places;
   double at = kLeft;
@@ -237,8 +261,11 @@ std::string chart_svg(const Chart& chart) {
     svg.rect(places[k].first, y, 11, 11, fmt::format("c{} fill", k % kColours), 2);
     svg.text(places[k].first + 16, y + 10, escape(legend[k]), "small");
   }
-  for (size_t k = 0; k < chart.panels.size(); ++k)
-    PanelDrawing(svg, chart.panels[k], legend, kPanelWidth * static_cast<double>(k), top).draw();
+  double left = 0;
+  for (const Panel& panel : chart.panels) {
+    PanelDrawing(svg, panel, legend, left, top).draw();
+    left += panel_width(panel);
+  }
   return svg.finish() + "\n";
 }
 

@@ -81,7 +81,6 @@ Result<std::vector<Splits>> deal_images(const ImageDeal& deal) {
   options.train = deal.train, options.validation = deal.validation, options.test = deal.test;
   options.personal_data = options.data;
   options.personal_data->sketched = true;
-  options.personal_data->chalk = deal.chalk;
   options.personal = deal.clients * drawings * (100 + deal.spare_percent) / 100;
   options.forget = deal.forget;
   options.seed = deal.seed;

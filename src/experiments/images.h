@@ -20,7 +20,6 @@ struct ImageDeal {
   int64_t train = 40000, validation = 2000, test = 8000;
   int64_t personal = 4000, personal_validation = 1000, personal_test = 3000;
   std::string forget = "class:0";  // see SplitOptions
-  bool chalk = true;               // light lines on a dark ground, or dark ones on white paper
   // Images set apart for drawings beyond those needed: what is of forgotten classes falls out.
   int64_t spare_percent = 25;
 };

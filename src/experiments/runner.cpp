@@ -32,9 +32,16 @@ class Run {
   Result<RunOutcome> run() {
     ZKAPEX_CHECK(prepare());
     ZKAPEX_CHECK(check_cells());
-    for (const CellKey& key : keys_) ZKAPEX_CHECK(finish_cell(key, Wait::kNo));
-    // What another process was at: it is done by now, or is to be waited for, or was given up.
-    for (const CellKey& key : keys_) ZKAPEX_CHECK(finish_cell(key, Wait::kYes));
+    // In the second round, what another process was at: it is done by now, or is to be waited for, or was given up.
+    for (const Wait wait : {Wait::kNo, Wait::kYes}) {
+      for (const CellKey& key : keys_) {
+        if (options_.only_seed != 0 && key.seed != options_.only_seed) continue;
+        ZKAPEX_CHECK(finish_cell(key, wait));
+      }
+    }
+    const uint64_t finished = count_finished();
+    if (finished < keys_.size())
+      return RunOutcome{.cells = keys_.size(), .skipped = skipped_, .missing = keys_.size() - finished};
     return write_report();
   }
 
@@ -118,10 +125,16 @@ class Run {
     return Done{};
   }
 
-  void tell_progress(const CellKey& key, double seconds) {
-    uint64_t finished = 0;  // by whomever
+  // By whomever.
+  [[nodiscard]] uint64_t count_finished() const {
+    uint64_t out = 0;
     std::error_code ignored;
-    for (const CellKey& other : keys_) finished += std::filesystem::exists(store_.file(other), ignored) ? 1 : 0;
+    for (const CellKey& key : keys_) out += std::filesystem::exists(store_.file(key), ignored) ? 1 : 0;
+    return out;
+  }
+
+  void tell_progress(const CellKey& key, double seconds) {
+    const uint64_t finished = count_finished();
     const double left = static_cast<double>(keys_.size() - finished) * seconds_ / static_cast<double>(computed_);
     tell_(fmt::format("[{}/{}] {}, seed {}: {:.1f} s, ETA {}", finished, keys_.size(), key.variant, key.seed, seconds,
                       clock_text(left)));
@@ -154,11 +167,11 @@ class Run {
                           {"configuration", keys_.front().configuration},
                           {"versions", options_.versions}};
     for (const std::string& machine : machines) document["machines"].push_back(ordered_json::parse(machine));
-    const RunOutcome out{.markdown = named(".md"),
+    const RunOutcome out{.cells = keys_.size(),
+                         .skipped = skipped_,
+                         .markdown = named(".md"),
                          .json = named(".json"),
                          .svg = named(".svg"),
-                         .cells = keys_.size(),
-                         .skipped = skipped_,
                          .text = report_text(document, report)};
     document["cells"] = std::move(cells);
     ZKAPEX_CHECK(write_text(out.json, document.dump(2) + "\n"));

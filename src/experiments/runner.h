@@ -13,18 +13,19 @@ struct RunOptions {
   Path config;  // empty: where find_config finds it
   Path program;
   Path data;
-  uint64_t seeds = 3;  // 1 .. seeds
+  uint64_t seeds = 3;      // 1 .. seeds
+  uint64_t only_seed = 0;  // compute the cells of this seed alone and leave the others to other processes; 0: all
   bool quick = false;
   bool force = false;  // compute cells again that another configuration left
   std::string device = "cpu", measured_on = "test";
   nlohmann::ordered_json versions;  // of the program and its libraries, for the report
 };
 
-// What was written.
 struct RunOutcome {
-  Path markdown, json, svg;
-  uint64_t cells = 0, skipped = 0;
-  std::string text;  // of the Markdown
+  uint64_t cells = 0, skipped = 0;          // of all seeds; those that were there
+  uint64_t missing = 0;                     // left to others: then there is no report yet, and what follows is empty
+  Path markdown = {}, json = {}, svg = {};  // written
+  std::string text = {};                    // of the Markdown
 };
 
 // `tell` hears a line for each cell. Several processes may run the same experiment into the same folder: each cell is

@@ -125,6 +125,17 @@ TEST_F(RunnerTest, GoesOnWhereItWasStopped) {
   EXPECT_EQ(log_.computed, 6);
 }
 
+TEST_F(RunnerTest, OneSeedAloneLeavesTheReportToTheLast) {
+  for (const uint64_t seed : {2, 1, 3}) {
+    options_.only_seed = seed;
+    const auto done = run();
+    ASSERT_TRUE(done.ok()) << done.error().message;
+    EXPECT_EQ(done->missing, seed == 2 ? 4U : seed == 1 ? 2U : 0U);
+    EXPECT_EQ(std::filesystem::exists(options_.out / "toy.md"), seed == 3);
+  }
+  EXPECT_EQ(log_.computed, 6);
+}
+
 TEST_F(RunnerTest, MoreSeedsKeepTheFirstOnes) {
   options_.seeds = 1;
   ASSERT_TRUE(run().ok());

@@ -137,9 +137,9 @@ Panel accuracy_bars(const Results& results, const std::string& title, const std:
     panel.series.push_back(std::move(series));
   }
   for (const TableRow& row : rows) {
-    std::string name = row.title;
+    std::string name = row.title.substr(0, row.title.find(" unlearning"));
     std::erase(name, '*');
-    panel.groups.push_back(name.substr(0, name.find(',')));
+    panel.groups.push_back(std::move(name));
   }
   return panel;
 }

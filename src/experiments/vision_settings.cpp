@@ -12,13 +12,11 @@ namespace {
 
 Status parse_images(const json& from, const std::string& where, VisionSettings& out) {
   ImageDeal& i = out.images;
-  std::string drawings;
   ConfigReader reader(from, where);
   reader.read("train", i.train).read("validation", i.validation).read("test", i.test);
   reader.read("personal", i.personal).read("personal_validation", i.personal_validation);
   reader.read("personal_test", i.personal_test).read("spare_percent", i.spare_percent);
-  reader.read("members", out.members).read("drawings", drawings);
-  reader.require(drawings == "chalk" || drawings == "pencil", "drawings", "is chalk or pencil");
+  reader.read("members", out.members);
   for (const auto& [key, count] : {std::pair("train", i.train),
                                    {"validation", i.validation},
                                    {"test", i.test},
@@ -29,7 +27,6 @@ Status parse_images(const json& from, const std::string& where, VisionSettings& 
   }
   reader.require(i.spare_percent >= 0 && i.spare_percent <= 1000, "spare_percent", "must be between 0 and 1000");
   reader.require(out.members >= 0, "members", "cannot be negative");
-  i.chalk = drawings == "chalk";
   return reader.finish();
 }
 
@@ -61,10 +58,10 @@ Result<VisionSettings> VisionSettings::parse(const json& settings, const std::st
 }
 
 nlohmann::ordered_json VisionSettings::describe() const {
-  return {{"data", fmt::format("Fashion-MNIST: {} photos to train on (D), {} {} drawings to personalize on (D_p), {} "
+  return {{"data", fmt::format("Fashion-MNIST: {} photos to train on (D), {} sketches to personalize on (D_p), {} "
                                "and {} to test on ({} and {} to choose settings on)",
-                               images.train, images.personal, images.chalk ? "chalk" : "pencil", images.test,
-                               images.personal_test, images.validation, images.personal_validation)},
+                               images.train, images.personal, images.test, images.personal_test, images.validation,
+                               images.personal_validation)},
           {"model", fmt::format("ViT, {} blocks of width {}, MLP {}, {} heads, patches of {} pixels", model.layers,
                                 model.hidden, model.intermediate, model.heads, model.patch)},
           {"training", zkapex::describe(training)},

@@ -1,8 +1,8 @@
 #include "learning/block_accumulator.h"
 
-#include <cblas.h>
-
 #include <algorithm>
+
+#include "learning/block_products.h"
 
 namespace zkapex {
 
@@ -14,37 +14,25 @@ BlockAccumulator::BlockAccumulator(int64_t first_block, int64_t blocks, int64_t 
   rows_ = (end + columns - 1) / columns - row_;
   offset_ = begin - row_ * columns;
   length_ = end - begin;
-  waiting_ = at::zeros({pending, blocks * block}, placed);
+  waiting_ = at::zeros({blocks, pending, block}, placed);
   sums_ = at::zeros({blocks, block, block}, placed);
 }
 
 void BlockAccumulator::add(const Tensor& gradients) {
-  const int64_t n = gradients.size(0);
-  waiting_.narrow(0, filled_, n).narrow(1, 0, length_).copy_(gradients.flatten(1).narrow(1, offset_, length_));
+  const int64_t n = gradients.size(0), whole = length_ / block_, rest = length_ % block_;
+  const Tensor entries = gradients.flatten(1).narrow(1, offset_, length_), to = waiting_.narrow(1, filled_, n);
+  // Sample by sample becomes block by block, so that a product reads one piece of memory.
+  if (whole > 0) {
+    to.narrow(0, 0, whole).copy_(entries.narrow(1, 0, whole * block_).unflatten(1, {whole, block_}).transpose(0, 1));
+  }
+  if (rest > 0) to.select(0, whole).narrow(1, 0, rest).copy_(entries.narrow(1, whole * block_, rest));
   filled_ += n;
-  if (filled_ == waiting_.size(0)) flush();
+  if (room() == 0) flush();
 }
 
 void BlockAccumulator::flush() {
-  const int64_t blocks = sums_.size(0);
-  const bool plain = waiting_.is_cpu() && waiting_.scalar_type() == at::kFloat;
-  if (plain) {
-    // A symmetric rank-k update per block touches one triangle only: half the work of a product. Inside a parallel
-    // region the BLAS runs each on one thread.
-    const float* gradients = waiting_.data_ptr<float>();
-    float* sums = sums_.data_ptr<float>();
-    const auto b = static_cast<int>(block_), k = static_cast<int>(filled_), stride = static_cast<int>(waiting_.size(1));
-    at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        cblas_ssyrk(CblasRowMajor, CblasLower, CblasTrans, b, k, 1.0F, gradients + i * block_, stride, 1.0F,
-                    sums + i * block_ * block_, b);
-      }
-    });
-  } else {
-    const Tensor g = waiting_.narrow(0, 0, filled_).view({filled_, blocks, block_}).transpose(0, 1);
-    sums_.baddbmm_(g.transpose(1, 2), g);
-  }
-  flops_ += static_cast<double>(blocks * block_) * static_cast<double>((block_ + 1) * filled_);
+  add_block_products(sums_, waiting_.narrow(1, 0, filled_));
+  flops_ += static_cast<double>(sums_.size(0) * block_) * static_cast<double>((block_ + 1) * filled_);
   filled_ = 0;
 }
 

@@ -16,7 +16,7 @@ class BlockAccumulator {
   // The rows of the weight that these blocks touch.
   [[nodiscard]] int64_t row() const { return row_; }
   [[nodiscard]] int64_t rows() const { return rows_; }
-  [[nodiscard]] int64_t room() const { return waiting_.size(0) - filled_; }  // samples until the next flush
+  [[nodiscard]] int64_t room() const { return waiting_.size(1) - filled_; }  // samples until the next flush
   [[nodiscard]] double flops() const { return flops_; }
 
   // Gradients of samples, [n, rows, columns] with n ≤ room(). Flushes when full.
@@ -28,8 +28,8 @@ class BlockAccumulator {
   void flush();
 
   int64_t block_, row_, rows_, offset_, length_;  // offset of the first entry in the first row; entries that exist
-  Tensor waiting_;                                // [pending, blocks · B], zero behind `length_`
-  Tensor sums_;                                   // [blocks, B, B]; on the CPU only the lower triangles
+  Tensor waiting_;                                // [blocks, pending, B], zero behind `length_`
+  Tensor sums_;                                   // [blocks, B, B], the lower triangles
   int64_t filled_ = 0;
   double flops_ = 0;
 };

@@ -3,16 +3,12 @@
 namespace zkapex {
 
 Result<DataSource> DataSource::parse(std::string_view text) {
-  constexpr std::string_view kForms =
-      "idx:DIR#train, idx:DIR#t10k, images:DIR or text:DIR, with +sketch or +chalk for drawings";
+  constexpr std::string_view kForms = "idx:DIR#train, idx:DIR#t10k, images:DIR or text:DIR, with +sketch for drawings";
   DataSource out;
   std::string_view rest = text;
   if (rest.ends_with("+sketch")) {
     out.sketched = true;
     rest.remove_suffix(7);
-  } else if (rest.ends_with("+chalk")) {
-    out.sketched = out.chalk = true;
-    rest.remove_suffix(6);
   }
   const size_t colon = rest.find(':');
   const std::string_view kind = rest.substr(0, colon);
@@ -38,7 +34,7 @@ Result<DataSource> DataSource::parse(std::string_view text) {
 }
 
 std::string DataSource::text() const {
-  const std::string end = !sketched ? "" : chalk ? "+chalk" : "+sketch";
+  const std::string end = sketched ? "+sketch" : "";
   switch (kind) {
     case Kind::kIdx:
       return fmt::format("idx:{}#{}{}", path.string(), part, end);

@@ -30,7 +30,7 @@ Result<std::unique_ptr<Dataset>> open_dataset(const DataSource& source, const In
   auto data = [&]() -> Result<std::unique_ptr<Dataset>> {
     if (source.kind == DataSource::Kind::kText) {
       if (!format.tokenizer) return error("text needs a language model and its tokenizer");
-      return open_text(source, format.tokenizer, format.window);
+      return open_text(source, format);
     }
     if (!format.preprocessing) return error("images need an image model");
     return source.kind == DataSource::Kind::kIdx ? open_idx_images(source, *format.preprocessing)

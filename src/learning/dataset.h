@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/progress.h"
 #include "learning/fisher.h"
 #include "learning/image.h"
 #include "learning/model.h"
@@ -27,6 +28,7 @@ struct InputFormat {
   std::optional<Preprocessing> preprocessing;
   std::shared_ptr<const Tokenizer> tokenizer;
   int64_t window = 128;
+  ProgressStyle progress = ProgressStyle::kSilent;  // while text is cut into tokens
 
   // As the files of a model's directory say. `window` is cut to what the model takes.
   [[nodiscard]] static Result<InputFormat> of_model(const std::filesystem::path& directory, const ModelConfig& config,

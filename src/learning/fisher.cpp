@@ -4,15 +4,16 @@
 #include <chrono>
 
 #include "learning/block_accumulator.h"
+#include "learning/runtime.h"
 
 namespace zkapex {
 
 namespace {
 
-constexpr int64_t kChunkBytes = int64_t{64} << 20;  // of samples' gradients at a time
-
-int64_t chunk_samples(const Tensor& weight_like, int64_t entries) {
-  return std::max<int64_t>(1, kChunkBytes / (entries * static_cast<int64_t>(weight_like.element_size())));
+// Samples whose gradients, of so many entries each, are made at a time. A GPU needs more of them to be busy.
+int64_t chunk_samples(const Tensor& like, int64_t entries) {
+  const int64_t bytes = int64_t{like.is_cpu() ? 64 : 1024} << 20;
+  return std::max<int64_t>(1, bytes / (entries * static_cast<int64_t>(like.element_size())));
 }
 
 Status check_losses(const Tensor& losses) {
@@ -100,6 +101,7 @@ Status accumulate(const Model& model, const BatchSource& batches, const std::vec
     targets.back().push_back(&accumulator);
   }
   const auto visit = [&](const LayerTrace& trace) {
+    wait_for(trace.inputs.device());
     const auto start = Clock::now();
     const int64_t n = trace.inputs.size(0), columns = trace.inputs.size(2);
     for (BlockAccumulator* target : targets[trace.layer]) {
@@ -110,6 +112,7 @@ Status accumulate(const Model& model, const BatchSource& batches, const std::vec
         first += count;
       }
     }
+    wait_for(trace.inputs.device());
     report.accumulate_seconds += std::chrono::duration<double>(Clock::now() - start).count();
   };
   report.samples = 0;

@@ -72,8 +72,8 @@ std::vector<Taps> triangle_taps(int64_t from, int64_t to) {
   std::vector<Taps> out;
   for (int64_t k = 0; k < to; ++k) {
     const double center = (static_cast<double>(k) + 0.5) * scale;
-    const auto first = std::max<int64_t>(0, static_cast<int64_t>(center - support + 0.5));
-    const auto last = std::min<int64_t>(from, static_cast<int64_t>(center + support + 0.5));
+    const auto first = std::max<int64_t>(0, std::lround(center - support));
+    const auto last = std::min<int64_t>(from, std::lround(center + support));
     std::vector<double> weights;
     double sum = 0;
     for (int64_t j = first; j < last; ++j) {
@@ -93,11 +93,11 @@ std::vector<float> channel_plane(const Image& image, int64_t channel, int64_t ch
   std::vector<float> out(static_cast<size_t>(image.width * image.height));
   for (int64_t row = 0; row < image.height; ++row) {
     for (int64_t column = 0; column < image.width; ++column) {
-      float value = image.at(row, column, std::min(channel, image.channels - 1));
+      const auto byte = [&](int64_t c) { return static_cast<float>(image.at(row, column, c)); };
+      float value = byte(std::min(channel, image.channels - 1));
       if (channels == 1 && image.channels == 3) {
         // Rec. 601 luma, as Pillow converts colour to grey.
-        value = std::round(0.299F * image.at(row, column, 0) + 0.587F * image.at(row, column, 1) +
-                           0.114F * image.at(row, column, 2));
+        value = std::round(0.299F * byte(0) + 0.587F * byte(1) + 0.114F * byte(2));
       }
       out[static_cast<size_t>(row * image.width + column)] = value;
     }
@@ -175,12 +175,6 @@ Image sketch(const Image& image) {
       out.pixels[static_cast<size_t>(r * w + c)] = static_cast<uint8_t>(255 - line);
     }
   }
-  return out;
-}
-
-Image chalk_drawing(const Image& image) {
-  Image out = sketch(image);
-  for (uint8_t& pixel : out.pixels) pixel = static_cast<uint8_t>(255 - pixel);
   return out;
 }
 

@@ -49,10 +49,7 @@ class ImageDataset : public Dataset {
   Catalog catalog_;
 
  private:
-  [[nodiscard]] Image drawn(const Image& photo) const {
-    if (!source_.sketched) return photo;
-    return source_.chalk ? chalk_drawing(photo) : sketch(photo);
-  }
+  [[nodiscard]] Image drawn(const Image& photo) const { return source_.sketched ? sketch(photo) : photo; }
 
   Preprocessing how_;
   DataSource source_;

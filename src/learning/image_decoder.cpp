@@ -25,7 +25,7 @@ Result<Image> decode_png(ByteView file) {
   png_image png = {};
   png.version = PNG_IMAGE_VERSION;
   const auto fail = [&] {
-    const Error out = error("not a readable PNG: {}", std::string_view(png.message));
+    Error out = error("not a readable PNG: {}", std::string_view(png.message));
     png_image_free(&png);
     return out;
   };

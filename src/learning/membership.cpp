@@ -129,6 +129,7 @@ Result<MembershipResult> membership_inference(std::span<const double> member_los
   ZKAPEX_TRY(const auto members, prepare(member_losses, per_side, derived_seed(options.seed, 4)));
   ZKAPEX_TRY(const auto others, prepare(other_losses, per_side, derived_seed(options.seed, 5)));
   std::vector<Sample> sorted;
+  sorted.reserve(members.size() + others.size());
   for (const double loss : members) sorted.push_back({loss, true});
   for (const double loss : others) sorted.push_back({loss, false});
   std::ranges::stable_sort(sorted, {}, &Sample::loss);

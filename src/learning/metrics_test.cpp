@@ -54,7 +54,7 @@ TEST(Recovery, IsTheShareGivenBack) {
 
 // Without dropout, so that a step can be computed a second time.
 std::unique_ptr<Model> plain_model(uint64_t seed) {
-  auto document = tiny_vit_config().document;
+  auto document = *tiny_vit_config().document;
   document["hidden_dropout_prob"] = 0;
   auto model = make_model(*parse_model_config(document), {.dtype = at::kDouble});
   initialize(*model, seed);

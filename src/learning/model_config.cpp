@@ -81,7 +81,7 @@ Status parse(const json& document, ModelConfig& out) {
   ZKAPEX_TRY(out.layers, size_of(document, "num_hidden_layers", 12));
   ZKAPEX_TRY(out.heads, size_of(document, "num_attention_heads", 12));
   if (out.hidden % out.heads != 0) return error("{} heads do not divide a width of {}", out.heads, out.hidden);
-  out.document = document;
+  out.document = std::make_shared<const json>(document);
   if (type == "vit") return parse_vit(document, out);
   if (type == "opt") return parse_opt(document, out);
   return error("the model type '{}' is not supported (vit, opt)", type);
@@ -104,7 +104,7 @@ Result<ModelConfig> load_model_config(const std::filesystem::path& directory) {
 
 Result<ModelConfig> with_classes(const ModelConfig& config, int64_t classes) {
   if (!config.vit()) return error("only an image classifier has classes");
-  json document = config.document;
+  json document = *config.document;
   json id2label = json::object(), label2id = json::object();
   for (int64_t k = 0; k < classes; ++k) {
     const std::string label = fmt::format("LABEL_{}", k);

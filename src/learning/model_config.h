@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
@@ -35,7 +36,7 @@ struct ModelConfig {
   double initializer_range = 0.02;
   double hidden_dropout = 0, attention_dropout = 0;
   std::variant<VitConfig, OptConfig> kind;
-  nlohmann::json document;  // all of config.json, to be saved again
+  std::shared_ptr<const nlohmann::json> document;  // all of config.json, to be saved again
 
   [[nodiscard]] const VitConfig* vit() const { return std::get_if<VitConfig>(&kind); }
   [[nodiscard]] const OptConfig* opt() const { return std::get_if<OptConfig>(&kind); }

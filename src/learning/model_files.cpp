@@ -99,7 +99,7 @@ Status save_model(const Model& model, const fs::path& directory, const fs::path&
     ZKAPEX_TRY(const std::string text, read_text(source / name));
     ZKAPEX_CHECK(write_text(directory / name, text));
   }
-  ZKAPEX_CHECK(write_json(directory / "config.json", model.config().document));
+  ZKAPEX_CHECK(write_json(directory / "config.json", *model.config().document));
   ZKAPEX_CHECK(write_tensors(directory / "model.safetensors", model.parameters().all()));
   return save_adaptformer(model, directory);
 }

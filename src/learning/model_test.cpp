@@ -96,7 +96,7 @@ TEST(Model, NewClassifierForOtherClasses) {
   const auto model = load_model(kTestData / "vit", {.classes = 3, .seed = 5});
   ASSERT_TRUE(model.ok()) << model.error().message;
   EXPECT_EQ((*model)->logits(golden_batch("vit").inputs).size(1), 3);
-  EXPECT_EQ((*model)->config().document["id2label"].size(), 3U);
+  EXPECT_EQ((*model)->config().document->at("id2label").size(), 3U);
   const Tensor* kept = (*model)->parameters().find("vit.layernorm.weight");
   EXPECT_TRUE(at::equal(*kept, *golden_model("vit")->parameters().find("vit.layernorm.weight")));
   EXPECT_FALSE(load_model(kTestData / "opt", {.classes = 3}).ok());

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 namespace zkapex {
 
@@ -98,11 +99,15 @@ std::unique_ptr<Optimizer> make_sgd(std::vector<Trainable> parameters, const Sgd
 
 double clip_gradients(const std::vector<Trainable>& parameters, double limit) {
   const at::NoGradGuard no_grad;
-  double squares = 0;
+  // All sums first, then one look at them: a GPU would be waited for at each.
+  std::vector<Tensor> sums;
   for (const Trainable& p : parameters) {
-    if (p.value.grad().defined()) squares += p.value.grad().square().sum().item<double>();
+    if (p.value.grad().defined()) sums.push_back(p.value.grad().square().sum());
   }
-  const double norm = std::sqrt(squares);
+  if (sums.empty()) return 0;
+  const Tensor local = at::stack(sums).to(at::kDouble).cpu();
+  const auto* squares = local.data_ptr<double>();
+  const double norm = std::sqrt(std::accumulate(squares, squares + local.numel(), 0.0));
   if (norm > limit) {
     for (const Trainable& p : parameters) {
       if (p.value.grad().defined()) p.value.mutable_grad().mul_(limit / (norm + 1e-6));

@@ -80,12 +80,12 @@ Result<Tensor> obs_delta(const fs::path& directory, const Batch& batch, const st
                          const std::string& key, const ProbeOptions& options) {
   ZKAPEX_TRY(const Checkpoint masks, Checkpoint::open(*options.mask_from));
   ZKAPEX_TRY(const Tensor mask, named_tensor(masks, "obs_mask." + key));
-  ZKAPEX_TRY(const auto model, load_model(directory, {.placement = {.dtype = at::kDouble}}));
+  ZKAPEX_TRY(const auto model, load_model(directory, {.placement = {at::kDouble, options.device}}));
   ZKAPEX_TRY(const Tensor fisher, blocks_of(*model, batch, weight, options.block));
   if (mask.dim() != 2 || mask.size(0) != fisher.size(0) || mask.size(1) != options.block) {
     return error("obs_mask.{} is not [{}, {}]", key, fisher.size(0), options.block);
   }
-  const Tensor flat = model->parameters().find(weight)->flatten();
+  const Tensor flat = model->parameters().find(weight)->flatten().cpu();
   const Tensor theta = at::constant_pad_nd(flat, {0, mask.numel() - flat.numel()}).view(mask.sizes());
   std::vector<Tensor> deltas;
   for (int64_t k = 0; k < fisher.size(0); ++k) {
@@ -96,15 +96,16 @@ Result<Tensor> obs_delta(const fs::path& directory, const Batch& batch, const st
 }
 
 Result<std::vector<Parameter>> run(const fs::path& directory, const fs::path& input, const ProbeOptions& options) {
-  ZKAPEX_TRY(const auto model, load_model(directory));
+  ZKAPEX_TRY(const auto model, load_model(directory, {.placement = {at::kFloat, options.device}}));
   ZKAPEX_TRY(const Batch batch, read_batch(input, model->config()));
   ZKAPEX_TRY(const std::vector<std::string> covered, covered_weights(*model, options.covered));
   std::vector<Parameter> out;
   {
     const at::NoGradGuard no_grad;
-    const Tensor logits = model->logits(batch.inputs);
+    const Batch placed = batch.to(model->placement());
+    const Tensor logits = model->logits(placed.inputs);
     out.push_back({"logits", logits});
-    out.push_back({"loss", model->sample_losses(logits, batch.labels)});
+    out.push_back({"loss", model->sample_losses(logits, placed.labels)});
   }
   const BatchSource source = [&](const BatchVisitor& visit) { return visit(batch); };
   ZKAPEX_TRY(const DiagonalFisher fisher, diagonal_fisher(*model, source, covered));

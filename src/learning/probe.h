@@ -16,6 +16,7 @@ struct ProbeOptions {
   // A safetensors file with obs_mask.<first covered weight> [blocks, block]: adds the Group-OBS change under it.
   std::optional<std::filesystem::path> mask_from = {};
   std::vector<std::string> covered = {};  // patterns; the MLPs' matrices when empty
+  at::Device device = at::kCPU;
 };
 
 // `input` holds pixel_values and labels, or input_ids. Keys of the result, with names of weights as transformers has

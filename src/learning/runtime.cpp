@@ -1,9 +1,12 @@
 #include "learning/runtime.h"
 
 #include <ATen/Version.h>
-
+#include <c10/core/Stream.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/version.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 #include "base/files.h"
@@ -17,15 +20,29 @@ void start_libtorch(unsigned threads) {
   if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
   at::set_num_threads(static_cast<int>(threads));
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
+  at::globalContext().setAllowTF32CuBLAS(false);
+  at::globalContext().setAllowTF32CuDNN(false);
+  // cuBLAS is deterministic only with a workspace of its own per stream; what the user has set stays.
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
 }
 
 Result<Placement> placement_on(const std::string& device) {
   return catch_torch([&]() -> Result<Placement> {
     const at::Device parsed(device);
-    if (parsed.is_cuda() && !at::hasCUDA()) return error("this libtorch has no CUDA: use --device cpu");
-    if (!parsed.is_cuda() && !parsed.is_cpu()) return error("the device '{}' is not supported (cpu, cuda)", device);
+    if (parsed.is_cpu()) return Placement{at::kFloat, parsed};
+    if (!parsed.is_cuda()) return error("the device '{}' is not supported (cpu, cuda)", device);
+    if (!at::hasCUDA()) {
+      return error("there is no GPU for '{}', or this libtorch is built without CUDA: use --device cpu", device);
+    }
+    const int there = at::detail::getCUDAHooks().getNumGPUs();
+    if (parsed.index() >= there) return error("there is no GPU for '{}': {} found", device, there);
     return Placement{at::kFloat, parsed};
   });
+}
+
+void wait_for(const at::Device& device) {
+  if (device.is_cpu()) return;
+  c10::impl::VirtualGuardImpl(device.type()).getStream(device).synchronize();
 }
 
 Result<std::string> file_digest(const fs::path& path) {

@@ -9,11 +9,15 @@
 
 namespace zkapex {
 
-// Threads for libtorch and its BLAS; 0: one per processor. Deterministic algorithms where libtorch has a choice.
+// Threads for libtorch and its BLAS; 0: one per processor. Deterministic algorithms where libtorch has a choice, and
+// products of floats in floats: no shorter format on a GPU. To be called before a GPU is used.
 void start_libtorch(unsigned threads);
 
-// "cpu", "cuda" or "cuda:1"; an error where the libtorch at hand has no such device.
+// "cpu", "cuda" or "cuda:1"; an error where there is no such device, or the libtorch at hand does not know it.
 [[nodiscard]] Result<Placement> placement_on(const std::string& device);
+
+// Until all work given to the device is done (at once on the CPU): to be called before a clock is read.
+void wait_for(const at::Device& device);
 
 // SHA-256 of a file, in hexadecimal; of the directory of a model or an adapter, of its safetensors files and what
 // ends in config.json, by name.

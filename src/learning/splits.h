@@ -18,15 +18,13 @@ namespace zkapex {
 //   idx:DIR#train, idx:DIR#t10k   IDX images and labels (Fashion-MNIST)
 //   images:DIR                    PNG and JPEG files in one directory per class
 //   text:DIR                      text files; each gives windows of a fixed number of tokens
-// "+sketch" behind an image source draws its images with dark lines on white paper, "+chalk" with light lines on a
-// blackboard.
+// "+sketch" behind an image source draws its images with dark lines on white paper.
 struct DataSource {
   enum class Kind { kIdx, kImages, kText };
   Kind kind = Kind::kIdx;
   std::filesystem::path path;
   std::string part;  // of kIdx
   bool sketched = false;
-  bool chalk = false;  // of sketched ones: light lines on a dark ground
 
   [[nodiscard]] static Result<DataSource> parse(std::string_view text);
   [[nodiscard]] std::string text() const;

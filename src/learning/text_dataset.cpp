@@ -14,11 +14,12 @@ class TextDataset final : public Dataset {
  public:
   explicit TextDataset(int64_t window) : window_(window) {}
 
-  Status add(const std::string& name, std::string_view text, const Tokenizer& tokenizer) {
+  Status add(const std::string& name, std::string_view text, const Tokenizer& tokenizer,
+             const Tokenizer::Advance& advance) {
     constexpr size_t kFewest = 8;
     const std::vector<TokenId>& lead = tokenizer.vocabulary().prefix;
     const size_t room = static_cast<size_t>(window_) - std::min(lead.size(), static_cast<size_t>(window_) - 1);
-    const std::vector<TokenId> ids = tokenizer.encode(text, Tokenizer::Special::kOmit);
+    const std::vector<TokenId> ids = tokenizer.encode(text, Tokenizer::Special::kOmit, advance);
     const auto group = static_cast<int64_t>(catalog_.names.size());
     for (size_t first = 0; first < ids.size(); first += room) {
       const size_t count = std::min(room, ids.size() - first);
@@ -75,13 +76,20 @@ Result<std::vector<fs::path>> text_files(const fs::path& directory) {
   return out;
 }
 
-Result<std::unique_ptr<Dataset>> open_text(const DataSource& source, const std::shared_ptr<const Tokenizer>& tokenizer,
-                                           int64_t window) {
-  auto out = std::make_unique<TextDataset>(window);
+Result<std::unique_ptr<Dataset>> open_text(const DataSource& source, const InputFormat& format) {
+  auto out = std::make_unique<TextDataset>(format.window);
   ZKAPEX_TRY(const auto files, text_files(source.path));
+  uint64_t bytes = 0;
+  for (const fs::path& file : files) {
+    std::error_code unknown;
+    const uint64_t size = fs::file_size(file, unknown);
+    if (!unknown) bytes += size;
+  }
+  Progress progress(format.progress, "tokenize", "bytes", bytes);
   for (const fs::path& file : files) {
     ZKAPEX_TRY(const std::string text, read_text(file));
-    ZKAPEX_CHECK(out->add(fs::relative(file, source.path).string(), text, *tokenizer));
+    ZKAPEX_CHECK(out->add(fs::relative(file, source.path).string(), text, *format.tokenizer,
+                          [&](size_t done) { progress.advance(done); }));
   }
   if (out->catalog().samples == 0) return error("no text of eight tokens or more");
   return std::unique_ptr<Dataset>(std::move(out));

@@ -133,15 +133,24 @@ std::vector<TokenId> Tokenizer::encode_word(std::string_view word) const {
   return out;
 }
 
-void Tokenizer::encode_plain(std::string_view text, WordCache& cache, std::vector<TokenId>& out) const {
+void Tokenizer::encode_plain(std::string_view text, WordCache& cache, const Advance& advance,
+                             std::vector<TokenId>& out) const {
+  constexpr size_t kStep = size_t{1} << 16;  // bytes from one call of `advance` to the next
+  size_t done = 0;
   for (const std::string_view word : split_words(text)) {
     auto found = cache.find(word);
     if (found == cache.end()) found = cache.emplace(word, encode_word(word)).first;
     out.insert(out.end(), found->second.begin(), found->second.end());
+    done += word.size();
+    if (advance && done >= kStep) {
+      advance(done);
+      done = 0;
+    }
   }
+  if (advance) advance(done);
 }
 
-std::vector<TokenId> Tokenizer::encode(std::string_view text, Special special) const {
+std::vector<TokenId> Tokenizer::encode(std::string_view text, Special special, const Advance& advance) const {
   const Vocabulary& v = vocabulary_;
   std::string prefixed;
   if (v.add_prefix_space && !text.empty() && text.front() != ' ') {
@@ -165,13 +174,13 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text, Special special) c
     }
     std::string_view before = text.substr(plain, at - plain);
     if (match->strip_left) before = trim_right(before);
-    encode_plain(before, cache, out);
+    encode_plain(before, cache, advance, out);
     out.push_back(match->id);
     at += match->content.size();
     if (match->strip_right) at = skip_space(text, at);
     plain = at;
   }
-  encode_plain(text.substr(plain), cache, out);
+  encode_plain(text.substr(plain), cache, advance, out);
   if (special == Special::kAdd) out.insert(out.end(), v.suffix.begin(), v.suffix.end());
   return out;
 }

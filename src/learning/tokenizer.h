@@ -57,7 +57,10 @@ class Tokenizer {
   [[nodiscard]] Status save(const std::filesystem::path& directory) const;
 
   enum class Special { kAdd, kOmit };
-  [[nodiscard]] std::vector<TokenId> encode(std::string_view text, Special special = Special::kAdd) const;
+  // `advance` is told now and then how many more bytes of the text are done.
+  using Advance = std::function<void(size_t bytes)>;
+  [[nodiscard]] std::vector<TokenId> encode(std::string_view text, Special special = Special::kAdd,
+                                            const Advance& advance = {}) const;
   // The bytes of the ids; special tokens are left out. An id that does not exist is an error.
   [[nodiscard]] Result<std::string> decode(std::span<const TokenId> ids) const;
 
@@ -75,7 +78,7 @@ class Tokenizer {
   };
   using WordCache = std::unordered_map<std::string_view, std::vector<TokenId>>;
 
-  void encode_plain(std::string_view text, WordCache& cache, std::vector<TokenId>& out) const;
+  void encode_plain(std::string_view text, WordCache& cache, const Advance& advance, std::vector<TokenId>& out) const;
   [[nodiscard]] std::vector<TokenId> encode_word(std::string_view word) const;
   [[nodiscard]] const Merge* merge_of(TokenId left, TokenId right) const;
 

@@ -205,5 +205,17 @@ TEST(Tokenizer, ErrorsNameTheFile) {
   EXPECT_NE(Tokenizer::load("no/such/directory").error().message.find("no/such/directory"), std::string::npos);
 }
 
+TEST(Tokenizer, TellsOfLongTextsByteByByte) {
+  const auto tokenizer = Tokenizer::load(kGolden);
+  ASSERT_TRUE(tokenizer.ok());
+  std::string text;
+  while (text.size() < 500'000) text += "fn main() { println!(\"{}\", 42); }\n";
+  size_t done = 0, calls = 0;
+  const auto ids = tokenizer->encode(text, Tokenizer::Special::kAdd, [&](size_t bytes) { done += bytes, ++calls; });
+  EXPECT_EQ(ids, tokenizer->encode(text));
+  EXPECT_EQ(done, text.size());
+  EXPECT_GE(calls, text.size() / 100'000);
+}
+
 }  // namespace
 }  // namespace zkapex

@@ -1,0 +1,19 @@
+// Sums of outer products, block by block: what the accumulation of Fisher blocks spends its time on.
+#pragma once
+
+#include "learning/torch.h"
+
+namespace zkapex {
+
+using at::Tensor;
+
+// sums[i] += Gᵢᵀ Gᵢ for every block i, where Gᵢ = gradients[i] is [k, B]: B entries of k samples. `sums` is
+// [blocks, B, B] and contiguous, `gradients` [blocks, k, B] with rows that are; both of one type, on one device. Only
+// the lower triangles of the sums are meant: what lies above them is undefined.
+void add_block_products(const Tensor& sums, const Tensor& gradients);
+
+// The same by libtorch's batched product, on any device: what add_block_products does on a GPU, and on the CPU in a
+// build without OpenBLAS.
+void add_block_products_batched(const Tensor& sums, const Tensor& gradients);
+
+}  // namespace zkapex
