@@ -42,11 +42,11 @@ class Costs(unittest.TestCase):
     def test_edge(self):
         told, report = self.experiment("edge")
         self.assertEqual((told["cells"], told["skipped"]), (4, 0))
-        for row in ("B=32-k=4", "B=64-k=4"):
+        for row in ("B=128-k=2", "B=128-k=8"):
             for figure in ("prove_s", "peak_rss_bytes", "proof_bytes", "verify_s"):
                 self.assertGreater(report["table"][row][figure]["mean"], 0)
         # A process without libtorch.
-        self.assertLess(report["table"]["B=32-k=4"]["peak_rss_bytes"]["mean"], 150e6)
+        self.assertLess(report["table"]["B=128-k=2"]["peak_rss_bytes"]["mean"], 150e6)
         self.assertEqual(self.experiment("edge")[0]["skipped"], 4)
 
     def test_baseline_cost(self):

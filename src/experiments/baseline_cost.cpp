@@ -47,7 +47,9 @@ class BaselineCost final : public Experiment {
       return inner.require(t.batch >= 1, "batch", "must be at least 1").finish();
     });
     reader.part("window", [&](const json& part, const std::string& where) {
-      return ConfigReader(part, where).read("shape", out->window_shape_).read("layers", out->window_layers_).finish();
+      ConfigReader inner(part, where);
+      inner.read("shape", out->window_shape_).read("layers", out->window_layers_);
+      return inner.read("block", out->window_block_).read("row_length", out->window_row_length_).finish();
     });
     reader.require(!out->rows_.empty(), "rows", "must not be empty");
     ZKAPEX_CHECK(reader.finish());
@@ -65,9 +67,9 @@ class BaselineCost final : public Experiment {
                                          const CellWork& work) const override {
     const auto text = [](uint64_t v) { return std::to_string(v); };
     if (variant == kWindow) {
-      return bench_in_own_process({"window", "--shape", window_shape_, "--layers", text(window_layers_), "--seed",
-                                   text(seed), "--threads", text(threads_), "--work", work.scratch.string(),
-                                   "--quiet"});
+      return bench_in_own_process({"window", "--shape", window_shape_, "--layers", text(window_layers_), "--block",
+                                   text(window_block_), "--row-length", text(window_row_length_), "--seed", text(seed),
+                                   "--threads", text(threads_), "--work", work.scratch.string(), "--quiet"});
     }
     for (const uint64_t rows : rows_) {
       if (name(rows) != variant) continue;
@@ -199,7 +201,7 @@ class BaselineCost final : public Experiment {
   }
 
   std::vector<uint64_t> rows_;
-  uint64_t threads_ = 2, window_layers_ = 1;
+  uint64_t threads_ = 2, window_layers_ = 1, window_block_ = 256, window_row_length_ = 0;
   std::string window_shape_;
   LayerShape layer_;
   TrainingPlan training_;

@@ -20,6 +20,7 @@ class Edge final : public Experiment {
         .read("blocks", out->blocks_)
         .read("percents", out->percents_)
         .read("threads", out->threads_)
+        .read_if_there("row_length", out->row_length_)
         .require(!out->blocks_.empty(), "blocks", "must not be empty")
         .require(!out->percents_.empty(), "percents", "must not be empty");
     ZKAPEX_CHECK(reader.finish());
@@ -39,10 +40,11 @@ class Edge final : public Experiment {
     for (const uint64_t block : blocks_) {
       for (const uint64_t percent : percents_) {
         if (name(block, percent) != variant) continue;
-        return bench_in_own_process(
-            {"window", "--shape", shape_, "--layers", std::to_string(layers_), "--block", std::to_string(block),
-             "--ratio", fmt::format("{}", static_cast<double>(percent) / 100), "--seed", std::to_string(seed),
-             "--threads", std::to_string(threads_), "--work", work.scratch.string(), "--quiet"});
+        return bench_in_own_process({"window", "--shape", shape_, "--layers", std::to_string(layers_), "--block",
+                                     std::to_string(block), "--ratio",
+                                     fmt::format("{}", static_cast<double>(percent) / 100), "--seed",
+                                     std::to_string(seed), "--row-length", std::to_string(row_length_), "--threads",
+                                     std::to_string(threads_), "--work", work.scratch.string(), "--quiet"});
       }
     }
     return error("there is no variant '{}'", variant);
@@ -102,6 +104,7 @@ class Edge final : public Experiment {
 
   std::string shape_;
   unsigned layers_ = 1, threads_ = 2;
+  uint64_t row_length_ = 0;  // 0: what the bench chooses
   std::vector<uint64_t> blocks_, percents_;
 };
 
