@@ -103,6 +103,10 @@ void add_experiment(CLI::App& parent, Action& action) {
       ->capture_default_str();
   command->add_option("-o,--output", run.out, "Folder of results; otherwise results, or results/tmp with --quick")
       ->type_name("DIR");
+  command
+      ->add_option("--cache", run.cache,
+                   "Folder of trained models, to be shared; otherwise .cache in the folder of results")
+      ->type_name("DIR");
   options->common.offer_json(*command);
   options->common.offer_quiet(*command);
   options->common.offer_force(*command);

@@ -1,9 +1,9 @@
 #include "experiments/config.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "learning/documents.h"
+#include "learning/testing.h"
 
 namespace zkapex {
 namespace {
@@ -12,13 +12,6 @@ using nlohmann::json;
 
 class ConfigTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              fmt::format("zkapex-config-{}-{}", ::getpid(), testing::UnitTest::GetInstance()->random_seed());
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::filesystem::path write(const std::string& name, const json& document) {
     EXPECT_TRUE(write_json(folder_ / name, document).ok());
     return folder_ / name;
@@ -28,7 +21,8 @@ class ConfigTest : public testing::Test {
     return loaded.ok() ? "" : loaded.error().message;
   }
 
-  std::filesystem::path folder_;
+  TemporaryDirectory directory_{"config"};
+  const std::filesystem::path folder_ = directory_.path();
 };
 
 TEST_F(ConfigTest, SettingsAreMergedOntoTheBaseAndQuickOntoBoth) {

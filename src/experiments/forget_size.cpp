@@ -58,7 +58,7 @@ class ForgetSize final : public VisionExperiment {
     for (size_t k = 0; k < plan().requests.size(); ++k) add_comparison_table(results, k, json::object(), out);
     out.chart.panels.clear();
     for (const auto& [key, title] :
-         {std::pair("held_out_accuracy", "held-out photos like D_f"), {"personal_accuracy", "personal drawings"}}) {
+         {std::pair("held_out_accuracy", "held-out photos like D_f"), {"personal_accuracy", "personal sketches"}}) {
       out.chart.panels.push_back(
           {.title = title,
            .x_title = "|D_f| / |D| (%)",

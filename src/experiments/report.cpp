@@ -96,7 +96,9 @@ std::optional<Spread> Results::spread_of(const std::string& variant, const std::
 }
 
 void Results::set(const std::string& variant, uint64_t seed, const std::string& key, std::optional<double> value) {
-  cells_.at(variant).at(seed)[ordered_json::json_pointer(json_pointer(key))] =
+  const auto cell = cells_.find(variant);
+  if (cell == cells_.end() || !cell->second.contains(seed)) return;
+  cell->second.at(seed)[ordered_json::json_pointer(json_pointer(key))] =
       value ? ordered_json(*value) : ordered_json(nullptr);
 }
 

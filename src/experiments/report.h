@@ -29,7 +29,7 @@ class Results {
   [[nodiscard]] std::optional<double> figure(const std::string& variant, uint64_t seed, const std::string& key) const;
   // Over the seeds that have it; nothing where none has.
   [[nodiscard]] std::optional<Spread> spread_of(const std::string& variant, const std::string& key) const;
-  // Adds a figure that is computed from those of other variants with the same seed.
+  // Adds a figure that is computed from those of other variants with the same seed; to no cell that is not there.
   void set(const std::string& variant, uint64_t seed, const std::string& key, std::optional<double> value);
 
  private:

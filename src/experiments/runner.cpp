@@ -84,9 +84,12 @@ class Run {
     return Done{};
   }
 
+  [[nodiscard]] Path cache() const { return options_.cache.empty() ? options_.out / ".cache" : options_.cache; }
+
   Status finish_cell(const CellKey& key, Wait wait) {
-    const std::string name = fmt::format("{}-{}-seed{}", key.experiment, key.variant, key.seed);
-    const Path locked = options_.out / ".cache" / "locks" / name;
+    const std::string name =
+        fmt::format("{}-{}-seed{}-{}", key.experiment, key.variant, key.seed, key.configuration.substr(0, 16));
+    const Path locked = cache() / "locks" / name;
     ZKAPEX_CHECK(make_folder(locked));
     std::optional<FolderLock> lock;
     if (wait == Wait::kYes) {
@@ -97,7 +100,7 @@ class Run {
     }
     ZKAPEX_TRY(const auto finished, store_.load(key));
     if (finished) return Done{};
-    return compute(key, options_.out / ".cache" / "scratch" / name);
+    return compute(key, cache() / "scratch" / name);
   }
 
   Status compute(const CellKey& key, const Path& scratch) {
@@ -108,7 +111,7 @@ class Run {
                         .device = options_.device,
                         .measured_on = options_.measured_on,
                         .data = options_.data,
-                        .models = options_.out / ".cache" / "models",
+                        .models = cache() / "models",
                         .scratch = scratch};
     Result<ordered_json> figures = experiment_->run(key.variant, key.seed, work);
     ZKAPEX_CHECK(remove_tree(scratch));

@@ -10,6 +10,7 @@ namespace zkapex {
 
 struct RunOptions {
   Path out;
+  Path cache;   // of trained models, and of cells at work; empty: OUT/.cache
   Path config;  // empty: where find_config finds it
   Path program;
   Path data;

@@ -1,14 +1,13 @@
 #include "experiments/runner.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <thread>
 
 #include "experiments/cells.h"
-#include "experiments/folders.h"
 #include "learning/documents.h"
+#include "learning/testing.h"
 
 namespace zkapex {
 namespace {
@@ -51,9 +50,6 @@ class Toy final : public Experiment {
 class RunnerTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / fmt::format("zkapex-runner-{}", ::getpid());
-    ASSERT_TRUE(remove_tree(folder_).ok());
-    ASSERT_TRUE(make_folder(folder_).ok());
     set_factor(1);
     options_.out = folder_ / "out";
     options_.config = folder_ / "toy.json";
@@ -66,8 +62,6 @@ class RunnerTest : public testing::Test {
                return std::unique_ptr<Experiment>(std::make_unique<Toy>(log_, factor));
              }};
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   void set_factor(double factor) {
     ASSERT_TRUE(write_json(folder_ / "toy.json", {{"experiment", "toy"},
                                                   {"settings", {{"factor", factor}}},
@@ -83,7 +77,8 @@ class RunnerTest : public testing::Test {
   }
   [[nodiscard]] Path cell(const std::string& name) const { return options_.out / "cells" / "toy" / (name + ".json"); }
 
-  Path folder_;
+  TemporaryDirectory directory_{"runner"};
+  const Path folder_ = directory_.path();
   Log log_;
   RunOptions options_;
   ExperimentKind kind_;

@@ -1,4 +1,6 @@
 // The paper's table 1: ways to unlearn, beside exact retraining, and what a proof of ours costs.
+#include <algorithm>
+
 #include "experiments/kinds.h"
 #include "experiments/vision_experiment.h"
 
@@ -8,6 +10,22 @@ namespace {
 
 using nlohmann::json;
 
+struct MethodRow {
+  const char *name, *title, *method;
+};
+constexpr MethodRow kMethods[] = {{"before", "before unlearning", "before"},
+                                  {"mask-only", "mask only", "mask-only"},
+                                  {"ga", "GA", "ga"},
+                                  {"neggrad+", "NegGrad+", "neggrad+"},
+                                  {"scrub", "SCRUB", "scrub"},
+                                  {"ours", "**zkapex**", "proved"},
+                                  {"exact", "*exact*", "exact"}};
+
+const MethodRow* row_of(const std::string& name) {
+  const auto* found = std::ranges::find_if(kMethods, [&](const MethodRow& row) { return row.name == name; });
+  return found == std::end(kMethods) ? nullptr : found;
+}
+
 class Table1 final : public VisionExperiment {
  public:
   using VisionExperiment::VisionExperiment;
@@ -16,15 +34,13 @@ class Table1 final : public VisionExperiment {
     VisionPlan plan;
     ConfigReader reader(settings, "settings");
     read_plan(reader, plan);
+    std::vector<std::string> methods;
+    reader.read("methods", methods);
+    for (const std::string& method : methods)
+      reader.require(row_of(method) != nullptr, "methods", fmt::format("has '{}', which is none", method));
     ZKAPEX_CHECK(reader.finish());
     for (size_t k = 0; k < plan.requests.size(); ++k) {
-      plan.add(k, "before", "before unlearning", "before");
-      plan.add(k, "mask-only", "mask only", "mask-only");
-      plan.add(k, "ga", "GA", "ga");
-      plan.add(k, "neggrad+", "NegGrad+", "neggrad+");
-      plan.add(k, "scrub", "SCRUB", "scrub");
-      plan.add(k, "ours", "**zkapex**", "proved");
-      plan.add(k, "exact", "*exact*", "exact");
+      for (const std::string& method : methods) plan.add(k, method, row_of(method)->title, row_of(method)->method);
     }
     return std::unique_ptr<Experiment>(std::make_unique<Table1>(std::move(plan)));
   }

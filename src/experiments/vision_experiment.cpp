@@ -128,7 +128,7 @@ Panel accuracy_bars(const Results& results, const std::string& title, const std:
   Panel panel{.title = title, .y_title = "accuracy (%)"};
   for (const auto& [key, name] : {std::pair("forget_accuracy", "forget set D_f"),
                                   {"held_out_accuracy", "held-out photos like D_f"},
-                                  {"personal_accuracy", "personal drawings"}}) {
+                                  {"personal_accuracy", "personal sketches"}}) {
     Series series{.name = name};
     for (size_t k = 0; k < rows.size(); ++k) {
       const auto found = results.spread_of(rows[k].variant, key);
