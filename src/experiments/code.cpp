@@ -47,16 +47,19 @@ Result<Code> Code::open(const CodeSettings& settings, uint64_t seed, const CellW
 Status Code::open_tokenizer() {
   ZKAPEX_TRY(const std::vector<Path> files, code_files(source_.path, settings_.data.languages));
   Sha256 digest;
-  BpeTrainer trainer;
   for (const Path& file : files) {
     ZKAPEX_TRY(const std::string text, read_text(file));
     digest.update(view(file.lexically_relative(source_.path).string()));
     digest.update(view(text));
-    trainer.add(text);
   }
   digest_ = to_hex(digest.finish());
   const json key = {{"what", "tokenizer"}, {"size", settings_.vocabulary}, {"files", digest_}};
   ZKAPEX_TRY(const Path folder, cache_.get_folder(key, [&](const Path& out) -> Status {
+    BpeTrainer trainer;
+    for (const Path& file : files) {
+      ZKAPEX_TRY(const std::string text, read_text(file));
+      trainer.add(text);
+    }
     Progress progress(work_->work.progress, "learning a vocabulary", "tokens",
                       static_cast<uint64_t>(settings_.vocabulary));
     BpeTraining options;

@@ -1,5 +1,7 @@
 // The paper's table of language models: a part of one programming language is forgotten, by a model that was adapted to
 // another language.
+#include <algorithm>
+
 #include "experiments/code.h"
 #include "experiments/kinds.h"
 #include "learning/evaluation.h"
@@ -79,24 +81,56 @@ Result<ordered_json> figures_of(const Code& code, const Model& model) {
     out[name + "_accuracy"] = found[name].accuracy;
     out[name + "_perplexity"] = found[name].perplexity;
   }
+  ZKAPEX_TRY(const Path exact_folder, code.exact());
+  ZKAPEX_TRY(const auto exact, code.load(exact_folder));
+  for (const auto& [name, set] :
+       {std::pair<std::string, std::string>("forget", "forget"), {"personal", "personal-" + on}}) {
+    ZKAPEX_TRY(const Samples samples, code.samples(set));
+    ZKAPEX_TRY(out["alignment"][name], alignment(model, *exact, samples.batches(kBatch)));
+  }
   ZKAPEX_TRY(const MembershipResult m,
              membership_inference(found["forget"].losses, found["held_out"].losses, {.seed = code.seed(kMembership)}));
   out["membership"] = {{"auc", m.auc}, {"auc_low", m.auc_low}, {"auc_high", m.auc_high}, {"accuracy", m.accuracy}};
   return out;
 }
 
+const std::vector<TableRow>& all_rows() {
+  static const std::vector<TableRow> rows = {{"before", "before unlearning"},
+                                             {"mask-only", "mask only"},
+                                             {"ga", "GA"},
+                                             {"neggrad+", "NegGrad+"},
+                                             {"scrub", "SCRUB"},
+                                             {"ours", "**zkapex**"},
+                                             {"exact", "*exact*"}};
+  return rows;
+}
+
 class Llm final : public Experiment {
  public:
-  explicit Llm(CodeSettings settings) : settings_(std::move(settings)) {}
+  Llm(CodeSettings settings, std::vector<TableRow> rows) : settings_(std::move(settings)), rows_(std::move(rows)) {}
 
   static Result<std::unique_ptr<Experiment>> make(const json& settings) {
-    ZKAPEX_TRY(CodeSettings parsed, CodeSettings::parse(settings, "settings"));
-    return std::unique_ptr<Experiment>(std::make_unique<Llm>(std::move(parsed)));
+    CodeSettings parsed;
+    std::vector<std::string> methods;
+    ConfigReader reader(settings, "settings");
+    reader.part("code", [&](const json& part, const std::string& where) -> Status {
+      ZKAPEX_TRY(parsed, CodeSettings::parse(part, where));
+      return Done{};
+    });
+    reader.read("methods", methods);
+    std::vector<TableRow> rows;
+    for (const std::string& method : methods) {
+      const auto known = std::ranges::find(all_rows(), method, &TableRow::variant);
+      reader.require(known != all_rows().end(), "methods", fmt::format("has '{}', which is none", method));
+      if (known != all_rows().end()) rows.push_back(*known);
+    }
+    ZKAPEX_CHECK(reader.finish());
+    return std::unique_ptr<Experiment>(std::make_unique<Llm>(std::move(parsed), std::move(rows)));
   }
 
   [[nodiscard]] std::vector<std::string> variants() const override {
     std::vector<std::string> out;
-    for (const TableRow& row : rows()) out.push_back(row.variant);
+    for (const TableRow& row : rows_) out.push_back(row.variant);
     return out;
   }
 
@@ -125,11 +159,13 @@ class Llm final : public Experiment {
                                               {"personal_accuracy", "personal", Unit::kPercent},
                                               {"personal_perplexity", "its perplexity", Unit::kPlain},
                                               {"all_accuracy", "all languages, held out", Unit::kPercent},
-                                              {"membership/auc", "MIA AUC", Unit::kPercent}};
+                                              {"membership/auc", "MIA AUC", Unit::kPercent},
+                                              {"alignment/forget", "A_f", Unit::kPlain},
+                                              {"alignment/personal", "A_p", Unit::kPlain}};
     ExperimentReport out;
     out.title = "Language model: a part of one language is forgotten";
-    out.markdown = markdown_table(results, columns, rows(), paper);
-    out.table = table_as_json(results, columns, rows(), paper);
+    out.markdown = markdown_table(results, columns, rows_, paper);
+    out.table = table_as_json(results, columns, rows_, paper);
     out.chart.title = "Next-token accuracy and perplexity (mean and deviation over seeds)";
     out.chart.panels = {bars(results, "top-1 accuracy (%)", "_accuracy", 100),
                         bars(results, "perplexity", "_perplexity", 1)};
@@ -137,19 +173,10 @@ class Llm final : public Experiment {
   }
 
  private:
-  static std::vector<TableRow> rows() {
-    return {{"before", "before unlearning"},
-            {"mask-only", "mask only"},
-            {"ga", "GA"},
-            {"neggrad+", "NegGrad+"},
-            {"scrub", "SCRUB"},
-            {"ours", "**zkapex**"},
-            {"exact", "*exact*"}};
-  }
-
-  static Panel bars(const Results& results, const std::string& title, const std::string& figure, double factor) {
+  [[nodiscard]] Panel bars(const Results& results, const std::string& title, const std::string& figure,
+                           double factor) const {
     Panel out{.title = title, .y_title = title};
-    for (const TableRow& row : rows()) {
+    for (const TableRow& row : rows_) {
       std::string name = row.title;
       std::erase(name, '*');
       out.groups.push_back(name);
@@ -157,8 +184,8 @@ class Llm final : public Experiment {
     for (const auto& [set, name] :
          {std::pair("forget", "forget set D_f"), {"held_out", "held-out, like D_f"}, {"personal", "personal"}}) {
       Series series{.name = name};
-      for (size_t k = 0; k < rows().size(); ++k) {
-        const auto found = results.spread_of(rows()[k].variant, set + figure);
+      for (size_t k = 0; k < rows_.size(); ++k) {
+        const auto found = results.spread_of(rows_[k].variant, set + figure);
         if (found) series.points.push_back({static_cast<double>(k), factor * found->mean, factor * found->deviation});
       }
       out.series.push_back(std::move(series));
@@ -167,6 +194,7 @@ class Llm final : public Experiment {
   }
 
   CodeSettings settings_;
+  std::vector<TableRow> rows_;
 };
 
 }  // namespace
