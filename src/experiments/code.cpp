@@ -97,7 +97,7 @@ json Code::recipe(const std::string& what, const std::string& set, const Trainin
           {"seed", seed_},
           {"files", digest_},
           {"set", splits_.sets.at(set).indices},
-          {"model", config_.document},
+          {"model", *config_.document},
           {"training", options.text()},
           {"device", placement_.device.is_cuda() ? "cuda" : "cpu"},
           {"program", ZKAPEX_VERSION}};
