@@ -82,11 +82,15 @@ struct FisherFigures {
   double flops = 0, gemm_rate = 0;
 };
 
-// The products that the blocks need and nothing else, for `samples` at a time.
-double block_product_seconds(int64_t blocks, int64_t block, int64_t samples, const Placement& placement) {
-  const Tensor gradients = at::randn({blocks, samples, block}, placement.options());
+// The products that the blocks need and nothing else, for `samples` samples by `pending` at a time.
+double block_product_seconds(int64_t blocks, int64_t block, int64_t samples, int64_t pending,
+                             const Placement& placement) {
+  const Tensor gradients = at::randn({blocks, pending, block}, placement.options());
   const Tensor sums = at::zeros({blocks, block, block}, placement.options());
-  return seconds_of(placement.device, [&] { add_block_products(sums, gradients); });
+  add_block_products(sums, gradients);  // warms up
+  return seconds_of(placement.device, [&] {
+    for (int64_t s = 0; s < samples; s += pending) add_block_products(sums, gradients);
+  });
 }
 
 double gemm_flops_per_second(const Placement& placement) {
@@ -118,11 +122,7 @@ Result<FisherFigures> bench_fisher(const ModelConfig& config, const Placement& p
   }
   out.accumulate = report.accumulate_seconds;
   out.flops = report.flops;
-  for (int k = 0; k < 2; ++k) {
-    out.gemm = 0;
-    for (int64_t s = 0; s < samples; s += pending)
-      out.gemm += block_product_seconds(report.blocks, block, pending, placement);
-  }
+  out.gemm = block_product_seconds(report.blocks, block, samples, pending, placement);
   out.gemm_rate = gemm_flops_per_second(placement);
   return out;
 }

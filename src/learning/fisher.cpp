@@ -10,9 +10,10 @@ namespace zkapex {
 
 namespace {
 
-// Samples whose gradients, of so many entries each, are made at a time. A GPU needs more of them to be busy.
+// Samples whose gradients, of so many entries each, are made at a time. On a CPU they should stay in its caches until
+// they are added; a GPU needs many to be busy.
 int64_t chunk_samples(const Tensor& like, int64_t entries) {
-  const int64_t bytes = int64_t{like.is_cpu() ? 64 : 1024} << 20;
+  const int64_t bytes = int64_t{like.is_cpu() ? 8 : 1024} << 20;
   return std::max<int64_t>(1, bytes / (entries * static_cast<int64_t>(like.element_size())));
 }
 

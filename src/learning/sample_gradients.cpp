@@ -38,8 +38,20 @@ class Tracer final : public LinearObserver {
 Tensor LayerTrace::sum() const { return at::matmul(outputs.flatten(0, 1).t(), inputs.flatten(0, 1)); }
 
 Tensor LayerTrace::samples(int64_t first, int64_t count, int64_t row, int64_t rows) const {
-  const Tensor g = outputs.narrow(0, first, count).narrow(2, row, rows);
-  return at::bmm(g.transpose(1, 2), inputs.narrow(0, first, count));
+  const Tensor g = outputs.narrow(0, first, count).narrow(2, row, rows).transpose(1, 2);
+  const Tensor x = inputs.narrow(0, first, count);
+  if (!g.is_cpu()) return at::bmm(g, x);
+  // A product per sample on one thread each. A libtorch on OpenBLAS would take them one after another, each on all
+  // threads, which small products do not gain from.
+  const Tensor out = at::empty({count, rows, x.size(2)}, x.options());
+  at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
+    const at::NoGradGuard no_grad;
+    for (int64_t s = begin; s < end; ++s) {
+      Tensor one = out[s];
+      at::mm_out(one, g[s], x[s]);
+    }
+  });
+  return out;
 }
 
 Tensor trace_batch(const Model& model, const Batch& batch, const std::vector<std::string>& covered,
