@@ -119,6 +119,25 @@ TEST_F(LayerTest, ProofsOfAnotherStatementAreRejected) {
   rejected(s, {Reason::kLength, Reason::kEquation, Reason::kScalar});
 }
 
+// Whatever names the statement changes the first challenge.
+TEST_F(LayerTest, EveryFieldIsAbsorbed) {
+  const LayerInstance layer = instance(statement(4, 1, 1, 1));
+  const auto first = [&](const LayerStatement& s) {
+    return layer_transcript(s, layer.statement.operands, layer.statement.operands[0]).challenge("first");
+  };
+  const Scalar honest = first(layer.statement);
+  const std::vector<std::function<void(LayerStatement&)>> changes = {
+      [](LayerStatement& s) { s.context = ""; }, [](LayerStatement& s) { s.side = 8; },
+      [](LayerStatement& s) { s.tokens = 2; },   [](LayerStatement& s) { s.inputs = 2; },
+      [](LayerStatement& s) { s.outputs = 2; },  [](LayerStatement& s) { s.bits += 1; },
+      [](LayerStatement& s) { s.shift += 1; },   [](LayerStatement& s) { std::swap(s.operands[0], s.operands[1]); }};
+  for (size_t k = 0; k < changes.size(); ++k) {
+    LayerStatement s = layer.statement;
+    changes[k](s);
+    EXPECT_NE(honest, first(s)) << k;
+  }
+}
+
 TEST_F(LayerTest, MalformedProofsAreRejected) {
   const LayerInstance layer = instance(statement(2, 1, 1, 1, 4, 4));
   const Proof proof = prove_layer(layer.statement, layer.witness(), test_generators(), pool_).value();
