@@ -12,7 +12,7 @@ namespace zkapex {
 
 namespace {
 
-constexpr int64_t kBlocksAtOnce = 256;  // factored, appended and told of together
+constexpr int64_t kBlocksAtOnce = 256;  // factored and appended together
 
 // Factors blocks in parallel.
 class SliceFactorer {
@@ -99,8 +99,9 @@ Result<FisherStoreReport> write_fisher_store(Model& model, const BatchSource& ba
         statistics[k].rank_deficient = samples < size_of(static_cast<int64_t>(k));
         report.factors.add(statistics[k]);
       }
-      if (advance) advance(statistics.size());
     }
+    // All of the slice at once: its first blocks alone seem to have taken the whole pass over the samples.
+    if (advance) advance(static_cast<uint64_t>(slice.values.size(0)));
     return Done{};
   };
   if (writer.blocks() < header.blocks) {
