@@ -9,12 +9,6 @@ namespace zkapex::cli {
 
 namespace {
 
-double to_double(const Wide& v) {
-  double out = 0;
-  for (size_t k = Wide::kLimbs; k-- > 0;) out = out * 0x1p64 + static_cast<double>(v.limbs()[k]);
-  return out;
-}
-
 struct Layer {
   uint64_t masked = 0;
   Wide removed, moved, largest_residual;
@@ -53,13 +47,13 @@ Result<nlohmann::ordered_json> layer_figures(const DemoRun& run, const std::stri
     const Layer& layer = layers[k];
     // ‖x − x*‖ <= ‖(A x)_C‖ / μ, because A is at least μ.
     const double error =
-        std::sqrt(to_double(layer.largest_residual)) * unit / static_cast<double>(deployment.parameters().floor);
+        std::sqrt(approximate(layer.largest_residual)) * unit / static_cast<double>(deployment.parameters().floor);
     out.push_back({{"tensor", layout.tensors()[k].name},
                    {"name", short_name(layout.tensors()[k].name)},
                    {"weights", layout.tensors()[k].count},
                    {"masked", layer.masked},
-                   {"removed_norm", std::sqrt(to_double(layer.removed)) * unit},
-                   {"moved_norm", std::sqrt(to_double(layer.moved)) * unit},
+                   {"removed_norm", std::sqrt(approximate(layer.removed)) * unit},
+                   {"moved_norm", std::sqrt(approximate(layer.moved)) * unit},
                    {"error", error}});
   }
   return out;

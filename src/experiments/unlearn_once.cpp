@@ -16,12 +16,6 @@ enum Use : uint64_t { kSaliency = 300, kRetained = 301, kFisher = 400, kBaseline
 
 constexpr const char* kWindow = "experiment";
 
-double square_root(const Wide& v) {
-  double out = 0;
-  for (size_t k = Wide::kLimbs; k-- > 0;) out = out * 0x1p64 + static_cast<double>(v.limbs()[k]);
-  return std::sqrt(out);
-}
-
 }  // namespace
 
 Result<Published> publish(Vision& vision, const OperatorSettings& settings, const MaskRecipe& recipe) {
@@ -59,7 +53,7 @@ Result<FisherStoreReport> personal_curvature(Vision& vision, Model& personal, co
 
 ordered_json Compensated::describe() const {
   const StoreStatistics& f = curvature.factors;
-  return {{"moved_over_removed", square_root(summary.moved) / square_root(summary.removed)},
+  return {{"moved_over_removed", std::sqrt(approximate(summary.moved) / approximate(summary.removed))},
           {"blocks", summary.blocks},
           {"masked_blocks", summary.masked_blocks},
           {"fisher_samples", curvature.fisher.samples},
