@@ -32,7 +32,7 @@ OperatorSettings DemoSettings::unlearning() const {
 
 DemoSettings full_demo() {
   DemoSettings s;
-  // Chosen on validation images. After fine-tuning on sketches without them, photos of sneakers are still recognised,
+  // Found by a sweep over seeds. After fine-tuning on sketches without them, photos of sneakers are still recognised,
   // so that there is something to forget; a layer decay keeps what the lower blocks learned from photos. With less
   // damping compensation brings more of the class back, with more of it it gives back less of what the mask takes.
   s.forgotten_class = 7;

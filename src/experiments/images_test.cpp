@@ -75,6 +75,8 @@ TEST_F(ImagesTest, ClientsHaveSketchesOfTheirOwnWithoutTheForgottenClass) {
 }
 
 TEST_F(ImagesTest, WhatIsForgottenDoesNotChangeWhatIsTrainedOn) {
+  deal_.clients = 1;
+  deal_.spare_percent = 400;  // for two of three classes
   const Splits by_class = deal_images(deal_)->front();
   deal_.forget = "classes:0,1";
   const Splits two = deal_images(deal_)->front();
