@@ -38,8 +38,8 @@ DemoSettings full_demo() {
   s.forgotten_class = 7;
   s.layers = 6;
   s.training = {.epochs = 2, .batch = 64, .rate = 1e-3, .warmup = 0.05};
-  s.personalization = {.epochs = 4, .batch = 32, .rate = 1e-4, .layer_decay = 0.75, .warmup = 0.05};
-  s.damping = 0.2;
+  s.personalization = {.epochs = 4, .batch = 32, .rate = 2e-4, .layer_decay = 0.75, .warmup = 0.05};
+  s.damping = 0.3;
   return s;
 }
 
