@@ -18,8 +18,10 @@ if(ZKAPEX_LEARNING)
   find_package(OpenMP REQUIRED)
   find_library(ZKAPEX_BLAS NAMES openblas)
   find_path(ZKAPEX_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-openmp openblas)
+  # stdc++ first: the libtorch of Python's package has an old, partial std::filesystem of its own in it, which would
+  # otherwise be found before that of the standard library.
   zkapex_room(learning EXCEPT ${without_torch} ROOMS learning_files attestation
-    LIBRARIES ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX)
+    LIBRARIES stdc++ ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX)
   # Newer libtorchs bring the headers of another fmt: those of the library that is linked come first.
   get_target_property(fmt_include fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
