@@ -32,7 +32,10 @@ void add_product(std::span<const int16_t> left, std::span<const int16_t> right, 
   for (size_t i = 0; i < side; ++i) {
     for (size_t j = 0; j < side; ++j) {
       int64_t sum = 0;
-      for (size_t k = 0; k < side; ++k) sum += int32_t{left[i * side + k]} * int32_t{right[j * side + k]};
+      for (size_t k = 0; k < side; ++k) {
+        const int32_t product = int32_t{left[i * side + k]} * int32_t{right[j * side + k]};
+        sum += product;
+      }
       out[i * side + j] += sum;
     }
   }

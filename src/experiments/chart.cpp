@@ -60,7 +60,7 @@ class Axis {
     const double step = nice_step((high - low) / 5);
     const double first = std::floor(low / step + 1e-9), last = std::max(first + 1, std::ceil(high / step - 1e-9));
     std::vector<double> ticks;
-    for (double k = first; k <= last; ++k) ticks.push_back(k * step);
+    for (int64_t k = std::lround(first); k <= std::lround(last); ++k) ticks.push_back(static_cast<double>(k) * step);
     return {first * step, last * step, std::move(ticks), false, from, to};
   }
   // By powers of ten.
@@ -68,7 +68,10 @@ class Axis {
     const double first = std::floor(std::log10(low) + 1e-9);
     const double last = std::max(first + 1, std::ceil(std::log10(high) - 1e-9));
     std::vector<double> ticks;
-    for (double k = first; k <= last; k += std::ceil((last - first) / 8)) ticks.push_back(std::pow(10.0, k));
+    const int64_t step = std::lround(std::ceil((last - first) / 8));
+    for (int64_t k = std::lround(first); k <= std::lround(last); k += step) {
+      ticks.push_back(std::pow(10.0, static_cast<double>(k)));
+    }
     return {first, last, std::move(ticks), true, from, to};
   }
   // Logarithmic, between values that are all marked.

@@ -105,7 +105,7 @@ void Results::set(const std::string& variant, uint64_t seed, const std::string& 
 std::string text_of(const std::optional<Spread>& value, Unit unit) {
   if (!value) return "–";
   const double factor = factor_of(unit);
-  const std::string mean = number_text(factor * value->mean, unit);
+  std::string mean = number_text(factor * value->mean, unit);
   if (value->count < 2) return mean;
   return fmt::format("{} ± {}", mean, number_text(factor * value->deviation, unit));
 }

@@ -1,6 +1,7 @@
 #include "experiments/runner.h"
 
 #include <chrono>
+#include <cmath>
 #include <set>
 #include <thread>
 
@@ -17,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::ordered_json;
 
 std::string clock_text(double seconds) {
-  const auto whole = static_cast<uint64_t>(seconds + 0.5);
+  const auto whole = static_cast<uint64_t>(std::llround(seconds));
   return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
                       : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
