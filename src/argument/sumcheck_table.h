@@ -15,16 +15,16 @@ namespace zkapex {
 struct SumcheckTable {
   struct Chosen {  // block[i >> block_bits] where bytes[i] is 1, zero where it is 0
     std::vector<Scalar> block;
-    unsigned block_bits;
+    unsigned block_bits = 0;
     std::span<const uint8_t> bytes;
   };
   struct Blocks {  // block[i >> block_bits]
     std::vector<Scalar> block;
-    unsigned block_bits;
+    unsigned block_bits = 0;
   };
   struct Periodic {  // period[i % |period|], whose length is a power of two
     std::vector<Scalar> period;
-    size_t length;
+    size_t length = 0;
   };
   // int64: cheapest below 2^56; int128: |v| < 2^126; bytes: 0 and 1.
   using Values = std::variant<std::vector<Scalar>, std::span<const int64_t>, std::span<const int128>,
