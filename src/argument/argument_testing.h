@@ -59,23 +59,27 @@ struct LayerInstance {
   LayerAccumulators accumulators;
   CommittedRows rows;
   [[nodiscard]] LayerOperands operands() const { return {x, w, g}; }
-  [[nodiscard]] LayerWitness witness() const { return {operands(), rows.all_blindings(), &accumulators}; }
+  [[nodiscard]] LayerWitness witness() const { return {operands(), rows.all_blindings(), accumulators}; }
 };
-inline LayerInstance random_instance(LayerStatement s, std::mt19937_64& rng, ThreadPool& pool) {
+inline LayerInstance instance_of(LayerStatement s, const std::function<int16_t()>& entry, ThreadPool& pool) {
   LayerInstance out;
-  const auto small = [&](const TileGrid& grid) {
-    std::vector<int16_t> entries(grid.entries());
-    for (int16_t& v : entries) v = static_cast<int16_t>(static_cast<int>(rng() % 15) - 7);
-    return entries;
+  const auto entries = [&](const TileGrid& grid) {
+    std::vector<int16_t> tiles(grid.entries());
+    for (int16_t& v : tiles) v = entry();
+    return tiles;
   };
-  out.x = small(s.x());
-  out.w = small(s.w());
-  out.g = small(s.g());
+  out.x = entries(s.x());
+  out.w = entries(s.w());
+  out.g = entries(s.g());
   out.rows = commit_operands(out.operands(), s.side * s.side, test_generators(), pool).value();
   s.operands = out.rows.encoded;
   out.accumulators = layer_accumulators(s, out.operands(), pool).value();
   out.statement = std::move(s);
   return out;
+}
+inline LayerInstance random_instance(const LayerStatement& s, std::mt19937_64& rng, ThreadPool& pool) {
+  return instance_of(
+      s, [&] { return static_cast<int16_t>(static_cast<int>(rng() % 15) - 7); }, pool);
 }
 
 // A relation as the verifier sees it.

@@ -260,4 +260,31 @@ inline std::optional<Scalar> square_root(const Scalar& a) {
   return root;
 }
 
+// b and b² that satisfy the planes' equation though neither is true; false if the quadratic has no root.
+inline Liar::Lie solve_b(bool& solved) {
+  return [&solved](std::span<Scalar> values, std::span<const Scalar> coefficients, const Scalar& gap) {
+    // coefficients are −w, w: b² − b = (gap + w (b_0² − b_0)) / w =: d, so b = (1 + √(1 + 4d)) / 2
+    const Scalar d = values[1] - values[0] + gap * coefficients[1].inverse();
+    const auto root = square_root(Scalar::one() + Scalar::from_u64(4) * d);
+    solved = root.has_value();
+    if (!solved) return;
+    values[0] = (Scalar::one() + *root) * Scalar::from_u64(2).inverse();
+    values[1] = values[0].square();
+  };
+}
+
+// The tiles that a layer's statement brings.
+inline std::vector<OpenCommitment> open_operands(const LayerInstance& layer) {
+  const ProofShape shape = layer.statement.shape();
+  std::vector<OpenCommitment> out;
+  for (const auto* part : {&layer.x, &layer.w, &layer.g}) {
+    for (size_t at = 0; at < part->size(); at += shape.row_length) {
+      std::vector<Scalar> entries(shape.generators());
+      for (size_t l = 0; l < shape.row_length; ++l) entries[l] = Scalar::from_i64((*part)[at + l]);
+      out.push_back({std::move(entries), layer.rows.all_blindings()[out.size()]});
+    }
+  }
+  return out;
+}
+
 }  // namespace zkapex::testing

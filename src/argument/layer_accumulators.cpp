@@ -70,24 +70,34 @@ Result<LayerAccumulators> layer_accumulators(const LayerStatement& s, const Laye
   LayerAccumulators out{accumulate(s, s.result(LayerProduct::kForward), x(false), w(true), pool),
                         accumulate(s, s.result(LayerProduct::kInputGradient), g(false), w(false), pool),
                         accumulate(s, s.result(LayerProduct::kWeightGradient), x(true), g(true), pool)};
+  ZKAPEX_CHECK(require_fit(s, out));
+  return out;
+}
+
+Status require_fit(const LayerStatement& s, const LayerAccumulators& accumulators) {
   const int64_t limit = int64_t{1} << (s.planes() - 1);
-  for (const std::vector<int64_t>& part : out) {
+  for (const std::vector<int64_t>& part : accumulators) {
     for (const int64_t p : part) {
       if (p < -limit || p >= limit) {
         return error("a product is {}: more than {} bits, {} of them to be rounded away", p, s.planes(), s.shift);
       }
     }
   }
-  return out;
+  return Done{};
 }
 
 Result<CommittedRows> commit_operands(const LayerOperands& operands, size_t tile_entries, const Generators& generators,
                                       ThreadPool& pool) {
+  const auto bytes = [](std::span<const int16_t> part) {
+    return ByteView(reinterpret_cast<const uint8_t*>(part.data()), part.size_bytes());
+  };
+  // One stream for all three: operands that are equal must not share blindings, whatever the source of randomness.
+  const std::string rows_of = fmt::format("layer operands, rows of {}", tile_entries);
+  ZKAPEX_TRY(Nonces nonces, Nonces::create({view(rows_of), sha512(bytes(operands.x)), sha512(bytes(operands.w)),
+                                            sha512(bytes(operands.g))}));
   CommittedRows out;
   for (const std::span<const int16_t> part : {operands.x, operands.w, operands.g}) {
-    const ByteView bytes(reinterpret_cast<const uint8_t*>(part.data()), part.size_bytes());
-    ZKAPEX_TRY(Nonces nonces, Nonces::create({view("layer operand"), sha512(bytes)}));
-    const PackedRows packed{bytes.data(), part.size() / tile_entries, 2 * tile_entries, tile_entries, 16};
+    const PackedRows packed{bytes(part).data(), part.size() / tile_entries, 2 * tile_entries, tile_entries, 16};
     ZKAPEX_TRY(const CommittedRows rows, commit_rows_var(generators, packed, nonces, pool));
     out.append(rows);
   }

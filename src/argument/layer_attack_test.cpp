@@ -29,8 +29,7 @@ class LayerAttack : public ::testing::Test {
     const LayerInstance instance = random_instance(LayerStatement{"attack", kSide, 1, 1, 1, 8, 2, {}}, rng, pool_);
     statement_ = instance.statement;
     operands_ = {scalars(instance.x), scalars(instance.w), scalars(instance.g)};
-    for (size_t k = 0; k < 3; ++k) operand_rows_.push_back({operands_[k], instance.rows.all_blindings()[k]});
-    for (OpenCommitment& row : operand_rows_) row.vector.resize(statement_.shape().generators());
+    operand_rows_ = open_operands(instance);
     for (const auto& part : instance.accumulators) honest_.push_back(planes_of(part));
   }
 
@@ -51,16 +50,23 @@ class LayerAttack : public ::testing::Test {
     return out;
   }
   // P is off by one in one entry.
-  [[nodiscard]] std::vector<Planes> wrong(size_t product) const {
+  [[nodiscard]] std::vector<Planes> wrong(size_t product, size_t entry = 1) const {
     std::vector<Planes> out = honest_;
-    Scalar& bit = out[product][0][1];
+    Scalar& bit = out[product][0][entry];
     bit = Scalar::one() - bit;
+    return out;
+  }
+  // P is right, written with digits that are no bits: the result, its upper digits, is then anything.
+  [[nodiscard]] std::vector<Planes> no_bits(size_t product) const {
+    std::vector<Planes> out = honest_;
+    out[product][2][3] += Scalar::one();        // one more in the result,
+    out[product][1][3] -= Scalar::from_u64(2);  // which the digits to be rounded away pay for
     return out;
   }
 
   // `said`: the bits that the messages are computed from; `committed`: those behind the rows.
-  Verdict attack(const std::vector<Planes>& said, const std::vector<Planes>& committed, Liar& liar) {
-    DishonestProver p(relation(statement_), 1, pool_, &liar);
+  Verdict attack(const std::vector<Planes>& said, const std::vector<Planes>& committed, Liar& liar, uint64_t seed = 1) {
+    DishonestProver p(relation(statement_), seed, pool_, &liar);
     for (const Planes& planes : committed) {
       for (const Table& plane : planes) p.add_row(plane);
     }
@@ -77,7 +83,9 @@ class LayerAttack : public ::testing::Test {
     p.finish(main, forks, pairs, products);
     return p.hand_in();
   }
-  Verdict attack(const std::vector<Planes>& planes, Liar& liar) { return attack(planes, planes, liar); }
+  Verdict attack(const std::vector<Planes>& planes, Liar& liar, uint64_t seed = 1) {
+    return attack(planes, planes, liar, seed);
+  }
 
   void run(size_t k, const Planes& said, const Planes& committed, Sender channel, std::vector<ProverPair>& pairs,
            std::vector<ProverProduct>& products) {
@@ -125,6 +133,7 @@ class LayerAttack : public ::testing::Test {
                       .bits = {}};
     const Scalar half = Scalar::power_of_two(statement_.shift - 1);
     const SumcheckProof inner = prove_sumcheck(channel, "product", std::move(sumcheck), value - half, pool_);
+    inner_points_[k] = inner.point;
     const std::vector<Scalar> sent =
         channel.send("a, b, ab", {inner.tables[0], inner.tables[1], inner.tables[0] * inner.tables[1]},
                      {{Scalar::zero(), Scalar::zero(), Scalar::one()}}, inner.claim);
@@ -154,7 +163,8 @@ class LayerAttack : public ::testing::Test {
   LayerStatement statement_;
   std::vector<Table> operands_;
   std::vector<OpenCommitment> operand_rows_;
-  std::vector<Planes> honest_;  // by product
+  std::vector<Planes> honest_;                                    // by product
+  std::array<std::vector<Scalar>, kLayerProducts> inner_points_;  // where the last attack's sumchecks ended
 };
 
 TEST_F(LayerAttack, TheProverOfTheAttacksIsSoundWhenItDoesNotLie) {
@@ -165,7 +175,22 @@ TEST_F(LayerAttack, TheProverOfTheAttacksIsSoundWhenItDoesNotLie) {
 
 TEST_F(LayerAttack, WrongProductWithoutALie) {
   for (size_t k = 0; k < kLayerProducts; ++k) {
+    for (const size_t entry : {1U, 2U}) {  // neither the last row nor the last column has both
+      Liar liar;
+      expect_false(attack(wrong(k, entry), liar));
+    }
+  }
+}
+
+// Right if the round's challenge is the one seen in a rehearsal.
+TEST_F(LayerAttack, LieInARoundOfTheProduct) {
+  for (size_t k = 0; k < kLayerProducts; ++k) {
     Liar liar;
+    expect_false(attack(wrong(k), liar));
+    const Scalar x = inner_points_[k][0], excess = liar.gaps[fork(k) + "/a, b, ab"] * x.inverse();
+    liar.at(fork(k), "product round 0", [&](std::span<Scalar> message, std::span<const Scalar>, const Scalar&) {
+      message[1] += round_lie(excess, x);
+    });
     expect_false(attack(wrong(k), liar));
   }
 }
@@ -200,18 +225,32 @@ TEST_F(LayerAttack, LieInP) {
   }
 }
 
-// A product that is right, written with a digit that is no bit: the result, its upper digits, is then anything.
 TEST_F(LayerAttack, DigitsThatAreNoBits) {
   for (size_t k = 0; k < kLayerProducts; ++k) {
-    std::vector<Planes> planes = honest_;
-    planes[k][2][3] += Scalar::one();        // one more in the result,
-    planes[k][1][3] -= Scalar::from_u64(2);  // which the digits to be rounded away pay for
+    const std::vector<Planes> planes = no_bits(k);
     Liar liar;
     expect_false(attack(planes, liar));
     liar.at(fork(k), "rest", Liar::close_gap(0));
     expect_false(attack(planes, liar));
     liar.at(fork(k), "b, b^2", Liar::close_gap(1));
     expect_false(attack(planes, liar));
+  }
+}
+
+// b and b² that go together, though b is not what the committed digits have at r and κ.
+TEST_F(LayerAttack, LieInB) {
+  for (size_t k = 0; k < kLayerProducts; ++k) {
+    for (const bool move_on : {false, true}) {
+      bool solved = false;
+      for (uint64_t seed = 1; seed < 64 && !solved; ++seed) {  // half of them have a root
+        Liar liar;
+        liar.at(fork(k), "rest", Liar::close_gap(0));
+        liar.at(fork(k), "b, b^2", solve_b(solved));
+        if (move_on) liar.at("main", "t(xi)", Liar::close_gap(4 * k));
+        expect_false(attack(no_bits(k), liar, seed));
+      }
+      EXPECT_TRUE(solved);
+    }
   }
 }
 

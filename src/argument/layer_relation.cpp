@@ -13,7 +13,9 @@ namespace zkapex {
 
 namespace {
 
-constexpr size_t kMaxTiles = 1 << 12;  // of a side; with it no size overflows
+// With these no size overflows. A tile of the largest side is a row of the largest length.
+constexpr size_t kMaxSide = 1 << 12, kMaxTiles = 1 << 12;
+static_assert(kMaxSide * kMaxSide == kMaxRowLength);
 
 unsigned log2_ceil(size_t v) { return static_cast<unsigned>(std::bit_width(v - 1)); }
 
@@ -146,8 +148,8 @@ void prove_product(const LayerStatement& s, const Product& product, std::span<co
 }  // namespace
 
 Verdict LayerStatement::check() const {
-  if (!std::has_single_bit(side) || !is_row_length(side * side) || side > kMaxRowLength) {
-    return Rejection{Reason::kStatement, "a tile's side must be a power of two, and a tile a supported row"};
+  if (!std::has_single_bit(side) || side > kMaxSide) {
+    return Rejection{Reason::kStatement, fmt::format("a tile's side of {}, not a power of two to {}", side, kMaxSide)};
   }
   for (const size_t tiles : {tokens, inputs, outputs}) {
     if (tiles < 1 || tiles > kMaxTiles) {
@@ -211,18 +213,19 @@ Result<Proof> prove_layer(const LayerStatement& s, const LayerWitness& witness, 
   std::vector<size_t> witness_entries{witness.operands.x.size(), witness.operands.w.size(), witness.operands.g.size()};
   std::vector<size_t> entries{s.x().entries(), s.w().entries(), s.g().entries()};
   for (size_t k = 0; k < kLayerProducts; ++k) {
-    witness_entries.push_back((*witness.accumulators)[k].size());
+    witness_entries.push_back(witness.accumulators[k].size());
     entries.push_back(tiles[k] * shape.row_length);
   }
   if (witness_entries != entries || witness.blindings.size() != s.operands.size()) {
     return error("the operands, their blindings and the accumulators do not fit the statement's tiles");
   }
+  ZKAPEX_CHECK(require_fit(s, witness.accumulators));
 
   BitMatrix bits(shape.row_length, s.planes(), tiles);
   Sha512 digest;
   for (const EncodedPoint& operand : s.operands) digest.update(operand);
   for (size_t k = 0; k < kLayerProducts; ++k) {
-    const std::vector<int64_t>& part = (*witness.accumulators)[k];
+    const std::vector<int64_t>& part = witness.accumulators[k];
     bits.fill(k, 0, {reinterpret_cast<const uint64_t*>(part.data()), part.size()}, pool);
     digest.update({reinterpret_cast<const uint8_t*>(part.data()), 8 * part.size()});
   }
@@ -235,7 +238,7 @@ Result<Proof> prove_layer(const LayerStatement& s, const LayerWitness& witness, 
   Claims claims;
   for (size_t k = 0; k < kLayerProducts; ++k) {
     forks.push_back(main.fork("product", k));
-    prove_product(s, product_of(s, static_cast<LayerProduct>(k), witness.operands), (*witness.accumulators)[k], bits, k,
+    prove_product(s, product_of(s, static_cast<LayerProduct>(k), witness.operands), witness.accumulators[k], bits, k,
                   rows.blindings_from(bits.first_row(k), s.planes() * tiles[k]), witness.blindings,
                   prover.fork(k, forks.back()), pool, claims);
   }

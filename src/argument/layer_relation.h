@@ -4,11 +4,12 @@
 //   forward      Y = ⌊X W / 2^f⌉
 //   backward     ∂X = ⌊G Wᵀ / 2^f⌉,   ∂W = ⌊Xᵀ G / 2^f⌉
 //
-// all results integers of c bits. X W + 2^(f−1) is an integer P of c + f bits, and its upper c bits are Y: a proof that
-// P consists of bits is a proof of the rounding and of the range at once, and the commitment to Y follows from those to
-// the bits of P.
+// all results integers of c bits, halves rounded up. X W + 2^(f−1) is an integer P of c + f bits, and its upper c bits
+// are Y: a proof that P consists of bits is a proof of the rounding and of the range at once, and the commitment to Y
+// follows from those to the bits of P.
 //
-// X, W and G are results of other steps, which bound them there; here it is a premise that they are of 16 bits.
+// X, W and G are results of other steps, which bound them there; here it is a premise that they are of 16 bits, and
+// zero wherever a matrix does not fill its tiles.
 #pragma once
 
 #include <array>
@@ -48,19 +49,22 @@ struct LayerOperands {
 };
 
 // P = product + 2^(f−1) of all three products, tile by tile, in the order of LayerProduct: what training computes
-// anyway. An error if one does not fit in c + f bits.
+// anyway. An error if one does not fit.
 using LayerAccumulators = std::array<std::vector<int64_t>, kLayerProducts>;
 [[nodiscard]] Result<LayerAccumulators> layer_accumulators(const LayerStatement& statement,
                                                            const LayerOperands& operands, ThreadPool& pool);
+// An error unless every P is of c + f bits.
+[[nodiscard]] Status require_fit(const LayerStatement& statement, const LayerAccumulators& accumulators);
 
 // Commits to the tiles of X, W and G, as the steps would that make them.
 [[nodiscard]] Result<CommittedRows> commit_operands(const LayerOperands& operands, size_t tile_entries,
                                                     const Generators& generators, ThreadPool& pool);
 
+// That operands and blindings open the statement's commitments is not checked: a proof with others is rejected.
 struct LayerWitness {
   LayerOperands operands;
-  std::span<const Scalar> blindings;  // of the statement's operands
-  const LayerAccumulators* accumulators = nullptr;
+  std::span<const Scalar> blindings;
+  const LayerAccumulators& accumulators;
 };
 
 [[nodiscard]] Result<Proof> prove_layer(const LayerStatement& statement, const LayerWitness& witness,

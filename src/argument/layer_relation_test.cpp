@@ -24,8 +24,9 @@ class LayerTest : public ::testing::Test {
 };
 
 TEST_F(LayerTest, HonestProofsOfEveryShapeAreAccepted) {
-  for (const LayerStatement& s : {statement(2, 1, 1, 1), statement(4, 1, 2, 3), statement(4, 3, 1, 2),
-                                  statement(8, 2, 3, 1), statement(8, 1, 1, 1, 16, 24), statement(4, 2, 2, 2, 13, 1)}) {
+  for (const LayerStatement& s :
+       {statement(1, 1, 1, 1), statement(1, 3, 2, 5), statement(2, 1, 1, 1), statement(4, 1, 2, 3),
+        statement(4, 3, 1, 2), statement(8, 2, 3, 1), statement(8, 1, 1, 1, 16, 24), statement(4, 2, 2, 2, 13, 1)}) {
     const LayerInstance layer = instance(s);
     const Result<Proof> proof = prove_layer(layer.statement, layer.witness(), test_generators(), pool_);
     ASSERT_TRUE(proof.ok()) << proof.error().message;
@@ -89,6 +90,15 @@ TEST_F(LayerTest, TheProverRefusesWitnessesThatDoNotFit) {
   LayerInstance layer = instance(statement(4, 1, 2, 1));
   layer.accumulators[1].pop_back();
   EXPECT_FALSE(prove_layer(layer.statement, layer.witness(), test_generators(), pool_).ok());
+}
+
+// The products are right, so every equation of the prover's own holds; but the bits of P are not all committed to.
+TEST_F(LayerTest, TheProverRefusesProductsOfTooManyBits) {
+  LayerInstance layer = instance(statement(4, 1, 2, 1));
+  layer.statement.bits = 2;
+  const Result<Proof> proof = prove_layer(layer.statement, layer.witness(), test_generators(), pool_);
+  ASSERT_FALSE(proof.ok());
+  EXPECT_NE(proof.error().message.find("more than 6 bits"), std::string::npos) << proof.error().message;
 }
 
 TEST_F(LayerTest, ProofsOfAnotherStatementAreRejected) {
@@ -178,14 +188,21 @@ TEST_F(LayerTest, StatementsOutsideTheSupportedSetAreRefused) {
   };
   for (const size_t side : {size_t{0}, size_t{3}, size_t{1} << 13, size_t{1} << 32})
     refused([&](LayerStatement& s) { s.side = side; });
-  for (const size_t tiles : {size_t{0}, size_t{1} << 40, SIZE_MAX}) {
-    refused([&](LayerStatement& s) { s.tokens = tiles; });
-    refused([&](LayerStatement& s) { s.inputs = tiles; });
-    refused([&](LayerStatement& s) { s.outputs = tiles; });
+  for (const auto side : {&LayerStatement::tokens, &LayerStatement::inputs, &LayerStatement::outputs}) {
+    const auto resize = [&](LayerStatement& s, size_t tiles) {
+      s.*side = tiles;
+      s.operands.resize(1 + 2 * tiles);  // as many as there must be, mod 2^64
+    };
+    for (const size_t tiles : {size_t{0}, size_t{4097}, size_t{1} << 63})
+      refused([&](LayerStatement& s) { resize(s, tiles); });
+    LayerStatement largest = layer.statement;
+    resize(largest, 4096);
+    EXPECT_TRUE(largest.check().ok());
   }
   for (const unsigned bits : {0U, 1U, 17U}) refused([&](LayerStatement& s) { s.bits = bits; });
   for (const unsigned shift : {0U, 25U}) refused([&](LayerStatement& s) { s.shift = shift; });
   refused([](LayerStatement& s) { s.operands.pop_back(); });
+  refused([](LayerStatement& s) { s.operands.push_back(s.operands[0]); });
   refused([](LayerStatement& s) { s.tokens = 2; });  // operands for one
 }
 

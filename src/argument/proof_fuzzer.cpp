@@ -3,6 +3,7 @@
 // too. Never a crash; what is accepted encodes back to itself; time and memory are bounded by the statement.
 #include <cstdlib>
 
+#include "argument/layer_relation.h"
 #include "argument/matrix_relation.h"
 #include "argument/range_relation.h"
 
@@ -14,6 +15,13 @@ constexpr std::array<uint8_t, 8> kMagic = {'z', 'k', 'a', 'p', 'e', 'x', 'P', 1}
 const RangeStatement kRanges[] = {
     {"fuzz", 1, 1, {1}}, {"fuzz", 2, 2, {2}}, {"fuzz", 4, 3, {1, 2}}, {"fuzz", 0, 3, {1}}, {"fuzz", 4, 3, {}}};
 const MatrixStatement kMatrices[] = {{"fuzz", 4, 2, 2}, {"fuzz", 1, 1, 1}, {"fuzz", 4, 4, 2}};
+
+std::vector<LayerStatement> layers() {
+  std::vector<LayerStatement> out = {
+      {"fuzz", 1, 1, 1, 1, 2, 1, {}}, {"fuzz", 2, 1, 2, 1, 2, 1, {}}, {"fuzz", 0, 1, 1, 1, 2, 1, {}}};
+  for (LayerStatement& s : out) s.operands.resize(s.results(), Point::base().encode());
+  return out;
+}
 
 struct Checked {
   Verdict verdict;
@@ -29,18 +37,23 @@ Checked check(const Statement& statement, bool fit, Bytes& proof, const Verify& 
     std::copy(kMagic.begin(), kMagic.end(), proof.begin());
   }
   static ThreadPool pool(1);
-  static const Generators generators = Generators::derive(128, pool);
+  static const Generators generators = Generators::derive(256, pool);
   return {verify(statement, proof, generators, pool), shape};
+}
+
+Checked check_chosen(uint8_t choice, Bytes& proof) {
+  static const std::vector<LayerStatement> kLayers = layers();
+  const size_t number = choice & 7;
+  const bool fit = (choice & 8) != 0, layer = (choice & 16) != 0;
+  if (layer) return check(kLayers[number % kLayers.size()], fit, proof, verify_layer);
+  if (number < std::size(kRanges)) return check(kRanges[number], fit, proof, verify_range);
+  return check(kMatrices[number - std::size(kRanges)], fit, proof, verify_matrix);
 }
 
 void fuzz(ByteView input) {
   if (input.empty()) return;
-  const size_t choice = input[0] & 7;
-  const bool fit = (input[0] & 8) != 0;
   Bytes proof(input.begin() + 1, input.end());
-  const Checked checked = choice < std::size(kRanges)
-                              ? check(kRanges[choice], fit, proof, verify_range)
-                              : check(kMatrices[choice - std::size(kRanges)], fit, proof, verify_matrix);
+  const Checked checked = check_chosen(input[0], proof);
   if (!checked.verdict.ok()) return;
   const Result<Proof, Rejection> decoded = Proof::decode(proof, checked.shape);
   if (!decoded.ok() || decoded->encode() != proof) std::abort();

@@ -115,18 +115,6 @@ class RangeAttack : public ::testing::Test {
     EXPECT_EQ(verdict.error().reason, Reason::kEquation) << verdict.error().detail;
   }
 
-  // b and b² that satisfy the planes' equation though neither is true; false if the quadratic has no root.
-  static Liar::Lie solve_b(bool& solved) {
-    return [&solved](std::span<Scalar> values, std::span<const Scalar> coefficients, const Scalar& gap) {
-      // coefficients are −w, w: b² − b = (gap + w (b_0² − b_0)) / w =: d, so b = (1 + √(1 + 4d)) / 2
-      const Scalar d = values[1] - values[0] + gap * coefficients[1].inverse();
-      const auto root = square_root(Scalar::one() + Scalar::from_u64(4) * d);
-      solved = root.has_value();
-      if (!solved) return;
-      values[0] = (Scalar::one() + *root) * Scalar::from_u64(2).inverse();
-      values[1] = values[0].square();
-    };
-  }
   // Runs `prepare(liar)` with seeds until b could be solved for: half of them work.
   template <class Attack>
   static void with_solved_b(const std::string& fork, const Attack& try_seed) {

@@ -87,9 +87,11 @@ inline Proof simulate(const Relation& relation, uint64_t challenges, std::mt1993
   ProgrammedOracle oracle(challenges);
   Transcript main = relation.begin(proof, nullptr, &oracle);
   const OpeningClaim claim = relation.replay(proof, main);
+  std::vector<EncodedPoint> rows = proof.rows;
+  rows.insert(rows.end(), relation.statement_rows.begin(), relation.statement_rows.end());
   Point commitment = multiply(Point::decode(proof.pads).value(), claim.pad_weight);
   for (const auto& [row, weight] : claim.commitment) {
-    commitment += multiply(Point::decode(proof.rows[row]).value(), weight);
+    commitment += multiply(Point::decode(rows[row]).value(), weight);
   }
   proof.opening = simulate_opening(main, claim, commitment, rng);
   return proof;

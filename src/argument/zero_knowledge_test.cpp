@@ -15,10 +15,14 @@ class ZeroKnowledge : public ::testing::Test {
 
   const RangeStatement range_{"zero knowledge", 8, 4, {2, 1}};
   const MatrixStatement matrix_{"zero knowledge", 16, 4, 4};
+  const LayerStatement layer_{"zero knowledge", 2, 1, 3, 2, 9, 1, {}};
 
   Proof prove(std::span<const int64_t> values) { return prove_range(range_, values, test_generators(), pool_).value(); }
   Proof prove(const MatrixInstance& instance) {
     return prove_matrix(matrix_, instance.witness(), test_generators(), pool_).value();
+  }
+  Proof prove(const LayerInstance& layer) {
+    return prove_layer(layer.statement, layer.witness(), test_generators(), pool_).value();
   }
   [[nodiscard]] MatrixInstance zero_matrix() const {
     const size_t side = matrix_.side, blocks = matrix_.blocks;
@@ -69,14 +73,19 @@ TEST_F(ZeroKnowledge, ProofsOfTwoWitnessesShareNothing) {
   expect_nothing_shared({prove(one), prove(two), prove(one)});
   const MatrixInstance a = random_instance(matrix_, rng), b = random_instance(matrix_, rng);
   expect_nothing_shared({prove(a), prove(b), prove(a)});
+  const LayerInstance c = random_instance(layer_, rng, pool_), d = random_instance(layer_, rng, pool_);
+  expect_nothing_shared({prove(c), prove(d), prove(c)});
 }
 
 // With a witness of zeros every value under a seal is zero: what is sent are the pads and masks themselves. None is
-// missing, none is used twice.
+// missing, none is used twice. (Of a layer all but P is zero, which is one half, and its bits.)
 TEST_F(ZeroKnowledge, EveryScalarHasAPadOfItsOwn) {
   const std::vector<int64_t> zeros(range_.rows() * range_.row_length);
   expect_nothing_shared({prove(zeros), prove(zeros)});
   expect_nothing_shared({prove(zero_matrix()), prove(zero_matrix())});
+  const LayerInstance zero_layer = instance_of(
+      layer_, [] { return int16_t{0}; }, pool_);
+  expect_nothing_shared({prove(zero_layer), prove(zero_layer)});
 }
 
 // χ² of what is sent, over bytes 0..30 and over the highest four bits below 2^252, where ℓ is within 2^−125 of uniform.
@@ -106,7 +115,9 @@ TEST_F(ZeroKnowledge, ScalarsLookUniformForExtremeWitnesses) {
 
 TEST_F(ZeroKnowledge, TheSimulatorNeedsNoWitness) {
   std::mt19937_64 rng(132);
-  for (const Relation& relation : {relation(range_), relation(matrix_), relation(RangeStatement{"", 1, 1, {1}})}) {
+  const LayerStatement layer = random_instance(layer_, rng, pool_).statement;
+  for (const Relation& relation :
+       {relation(range_), relation(matrix_), relation(layer), relation(RangeStatement{"", 1, 1, {1}})}) {
     for (const uint64_t challenges : {1U, 2U}) {
       const Proof proof = simulate(relation, challenges, rng);
       const Bytes bytes = proof.encode();

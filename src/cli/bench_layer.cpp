@@ -72,7 +72,7 @@ Result<Verdict> run(const LayerBenchFlags& flags) {
   reset_memory_peak();
   start = std::chrono::steady_clock::now();
   ZKAPEX_TRY(const Proof proof,
-             prove_layer(statement, {operands, rows.all_blindings(), &accumulators}, generators, pool));
+             prove_layer(statement, {operands, rows.all_blindings(), accumulators}, generators, pool));
   const double prove_seconds = seconds_since(start);
   ZKAPEX_TRY(const MemoryUse memory, memory_use());
   const Bytes bytes = proof.encode();
