@@ -27,10 +27,12 @@ double factor_of(Unit unit) {
   }
 }
 
-std::string number_text(double value, Unit unit) {
+// A number of the size of `scale`, which says how many digits there are to show.
+std::string number_text(double value, double scale, Unit unit) {
   switch (unit) {
-    case Unit::kPercent:
     case Unit::kMegabytes:
+      return fmt::format("{:.{}f}", value, scale < 10 ? 3 : 1);
+    case Unit::kPercent:
     case Unit::kKilobytes:
       return fmt::format("{:.1f}", value);
     case Unit::kSeconds:
@@ -104,10 +106,9 @@ void Results::set(const std::string& variant, uint64_t seed, const std::string& 
 
 std::string text_of(const std::optional<Spread>& value, Unit unit) {
   if (!value) return "–";
-  const double factor = factor_of(unit);
-  std::string mean = number_text(factor * value->mean, unit);
-  if (value->count < 2) return mean;
-  return fmt::format("{} ± {}", mean, number_text(factor * value->deviation, unit));
+  const double mean = factor_of(unit) * value->mean, deviation = factor_of(unit) * value->deviation;
+  const std::string text = number_text(mean, mean, unit);
+  return value->count < 2 ? text : fmt::format("{} ± {}", text, number_text(deviation, mean, unit));
 }
 
 std::string unit_suffix(Unit unit) {

@@ -69,7 +69,9 @@ TEST_F(ResultsTest, TablesHaveThePapersNumbersBesideOurs) {
 TEST(TextOf, WritesEachUnit) {
   const auto one = [](double value) { return Spread{.mean = value, .deviation = 0, .count = 1}; };
   EXPECT_EQ(text_of(one(0.1234), Unit::kPercent), "12.3");
-  EXPECT_EQ(text_of(one(1234567), Unit::kMegabytes), "1.2");
+  EXPECT_EQ(text_of(one(24993), Unit::kMegabytes), "0.025");
+  EXPECT_EQ(text_of(one(123456789), Unit::kMegabytes), "123.5");
+  EXPECT_EQ(text_of(Spread{.mean = 123456789, .deviation = 1e6, .count = 2}, Unit::kMegabytes), "123.5 ± 1.0");
   EXPECT_EQ(text_of(one(1234), Unit::kKilobytes), "1.2");
   EXPECT_EQ(text_of(one(1.234), Unit::kSeconds), "1.23");
   EXPECT_EQ(text_of(one(1234), Unit::kScientific), "1.2e+03");

@@ -16,6 +16,9 @@ enum Use : uint64_t { kSaliency = 300, kRetained = 301, kFisher = 400, kBaseline
 
 constexpr const char* kWindow = "experiment";
 
+// Differences relative to less than this say nothing.
+constexpr double kLeastForRatio = 0.05;
+
 }  // namespace
 
 Result<Published> publish(Vision& vision, const OperatorSettings& settings, const MaskRecipe& recipe) {
@@ -125,7 +128,7 @@ void add_differences(Results& results, const std::string& variant, const std::st
       const auto ours = results.figure(variant, seed, from), theirs = results.figure(exact, seed, from);
       std::optional<double> gap, relative;
       if (ours && theirs) gap = *ours - *theirs;
-      if (gap && *theirs > 0) relative = *gap / *theirs;
+      if (gap && *theirs >= kLeastForRatio) relative = *gap / *theirs;
       results.set(variant, seed, fmt::format("{}_gap", to), gap);
       results.set(variant, seed, fmt::format("{}_difference", to), relative);
     }
