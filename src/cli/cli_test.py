@@ -84,15 +84,6 @@ class Cli(unittest.TestCase):
             for key in ("units", "prover_seconds", "speedup", "verifier_seconds", "proof_bytes", "peak_bytes", "ns_per_unit"):
                 self.assertGreater(figure[key], 0)
 
-    def test_argument_as_json(self):
-        run = zkapex("bench", "argument", "--json", "--quick")
-        self.assertEqual((run.returncode, run.stderr), (0, ""))
-        figures = json.loads(run.stdout)["argument"]
-        self.assertEqual([f["relation"] for f in figures], ["range", "matrix"])
-        for figure in figures:
-            for key in ("units", "prover_seconds", "speedup", "verifier_seconds", "proof_bytes", "peak_bytes", "ns_per_unit"):
-                self.assertGreater(figure[key], 0)
-
     def test_output_that_cannot_be_written_is_an_error(self):
         with open("/dev/full", "w") as full:
             for arguments in (["--version"], ["--help"], ["bench", "kernels", "--quick", "-q", "--only=scalar_mul"]):

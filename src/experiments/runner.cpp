@@ -192,8 +192,9 @@ class Run {
     for (const std::string& note : config_.notes) out += fmt::format("{}\n\n", note);
     for (const auto& [key, value] : document["setup"].items())
       out += fmt::format("- {}: {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
-    out += fmt::format("- seeds: {} (mean ± standard deviation), measured on {} data{}\n", options_.seeds,
-                       options_.measured_on, options_.quick ? ", QUICK RUN: too small to mean anything" : "");
+    out += fmt::format("- seeds: {} (mean ± standard deviation)", options_.seeds);
+    if (!document["setup"].contains("measured")) out += fmt::format(", measured on {} data", options_.measured_on);
+    out += options_.quick ? ", QUICK RUN: too small to mean anything\n" : "\n";
     for (const ordered_json& machine : document["machines"]) {
       out += fmt::format("- machine: {}, {} processors, {} threads used, device {}\n",
                          machine.value("cpu", "unknown processor"), machine.value("processors", 0U),
