@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/int128.h"
+
 // Traps if a bound that the arithmetic relies on does not hold; costs nothing unless ZKAPEX_CHECK_BOUNDS is defined.
 #ifdef ZKAPEX_CHECK_BOUNDS
 #define ZKAPEX_BOUND(condition) ((condition) ? (void)0 : __builtin_trap())
@@ -19,9 +21,6 @@
 #define ZKAPEX_INLINE inline __attribute__((always_inline))
 
 namespace zkapex {
-
-__extension__ using int128 = __int128;
-__extension__ using uint128 = unsigned __int128;
 
 // 256-bit integers, least significant word first.
 using Words4 = std::array<uint64_t, 4>;

@@ -181,7 +181,7 @@ Wide TestWindow::residual(uint64_t slot) const {
     double y = 0;  // exact: the integers are small
     for (uint64_t j = 0; j < s; ++j)
       y += a[i * s + j] * static_cast<double>(theta_u[slot * s + j] - theta_p[slot * s + j]);
-    sum += Wide::square_of(static_cast<Int128>(y));
+    sum += Wide::square_of(static_cast<int128>(y));
   }
   return sum;
 }

@@ -18,8 +18,8 @@ Wide Wide::power_of_two(unsigned exponent) {
   return out;
 }
 
-Wide Wide::square_of(Int128 v) {
-  const Wide magnitude = from(v < 0 ? UInt128{0} - static_cast<UInt128>(v) : static_cast<UInt128>(v));
+Wide Wide::square_of(int128 v) {
+  const Wide magnitude = from(v < 0 ? uint128{0} - static_cast<uint128>(v) : static_cast<uint128>(v));
   return magnitude * magnitude;
 }
 
@@ -31,9 +31,9 @@ unsigned Wide::bit_length() const {
 
 Wide& Wide::operator+=(const Wide& other) {
   if (saturated() || other.saturated()) return *this = max();
-  UInt128 carry = 0;
+  uint128 carry = 0;
   for (size_t k = 0; k < kLimbs; ++k) {
-    carry += static_cast<UInt128>(limbs_[k]) + other.limbs_[k];
+    carry += static_cast<uint128>(limbs_[k]) + other.limbs_[k];
     limbs_[k] = static_cast<uint64_t>(carry);
     carry >>= 64;
   }
@@ -46,9 +46,9 @@ Wide operator*(const Wide& a, const Wide& b) {
   Wide out;
   for (size_t i = 0; i < Wide::kLimbs; ++i) {
     if (a.limbs_[i] == 0) continue;
-    UInt128 carry = 0;
+    uint128 carry = 0;
     for (size_t j = 0; j < Wide::kLimbs; ++j) {
-      const UInt128 product = static_cast<UInt128>(a.limbs_[i]) * b.limbs_[j];
+      const uint128 product = static_cast<uint128>(a.limbs_[i]) * b.limbs_[j];
       if (i + j >= Wide::kLimbs) {
         if (product != 0) return Wide::max();
         continue;
@@ -67,7 +67,7 @@ Wide operator-(const Wide& a, const Wide& b) {
   Wide out;
   uint64_t borrow = 0;
   for (size_t k = 0; k < Wide::kLimbs; ++k) {
-    const UInt128 difference = static_cast<UInt128>(a.limbs_[k]) - b.limbs_[k] - borrow;
+    const uint128 difference = static_cast<uint128>(a.limbs_[k]) - b.limbs_[k] - borrow;
     out.limbs_[k] = static_cast<uint64_t>(difference);
     borrow = static_cast<uint64_t>(difference >> 64) != 0 ? 1 : 0;
   }
@@ -76,7 +76,7 @@ Wide operator-(const Wide& a, const Wide& b) {
 
 Wide Wide::divided_by(uint64_t divisor) const {
   Wide out;
-  UInt128 rest = 0;
+  uint128 rest = 0;
   for (size_t k = kLimbs; k-- > 0;) {
     rest = rest << 64 | limbs_[k];
     out.limbs_[k] = static_cast<uint64_t>(rest / divisor);

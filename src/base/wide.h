@@ -7,10 +7,9 @@
 #include <cstdint>
 #include <string>
 
-namespace zkapex {
+#include "base/int128.h"
 
-__extension__ using Int128 = __int128;
-__extension__ using UInt128 = unsigned __int128;
+namespace zkapex {
 
 class Wide {
  public:
@@ -18,12 +17,12 @@ class Wide {
 
   constexpr Wide() = default;
   constexpr Wide(uint64_t v) : limbs_{v} {}  // NOLINT: implicit by design
-  static constexpr Wide from(UInt128 v) {
+  static constexpr Wide from(uint128 v) {
     Wide out(static_cast<uint64_t>(v));
     out.limbs_[1] = static_cast<uint64_t>(v >> 64);
     return out;
   }
-  static Wide square_of(Int128 v);
+  static Wide square_of(int128 v);
   static Wide max();
   static Wide power_of_two(unsigned exponent);  // max() from 2^512 on
 

@@ -11,9 +11,9 @@ TEST(Wide, AgreesWith128BitArithmetic) {
   std::mt19937_64 rng(1);
   for (int k = 0; k < 2000; ++k) {
     const uint64_t a = rng() >> (rng() % 64), b = rng() >> (rng() % 64), d = (rng() >> (rng() % 63)) + 1;
-    EXPECT_EQ(Wide(a) + Wide(b), Wide::from(static_cast<UInt128>(a) + b));
-    EXPECT_EQ(Wide(a) * Wide(b), Wide::from(static_cast<UInt128>(a) * b));
-    EXPECT_EQ((Wide(a) * Wide(b)).divided_by(d), Wide::from(static_cast<UInt128>(a) * b / d));
+    EXPECT_EQ(Wide(a) + Wide(b), Wide::from(static_cast<uint128>(a) + b));
+    EXPECT_EQ(Wide(a) * Wide(b), Wide::from(static_cast<uint128>(a) * b));
+    EXPECT_EQ((Wide(a) * Wide(b)).divided_by(d), Wide::from(static_cast<uint128>(a) * b / d));
     EXPECT_EQ(Wide(a) <=> Wide(b), a <=> b);
     if (a >= b) {
       EXPECT_EQ(Wide(a) - Wide(b), Wide(a - b));
@@ -23,7 +23,7 @@ TEST(Wide, AgreesWith128BitArithmetic) {
 
 TEST(Wide, KeepsTheLawsOfArithmetic) {
   std::mt19937_64 rng(2);
-  const auto any = [&] { return Wide::from(static_cast<UInt128>(rng()) << 64 | rng()); };
+  const auto any = [&] { return Wide::from(static_cast<uint128>(rng()) << 64 | rng()); };
   for (int k = 0; k < 500; ++k) {
     const Wide a = any(), b = any(), c = any(), d = any();
     EXPECT_EQ((a + b) * (c + d), a * c + a * d + b * c + b * d);
@@ -38,10 +38,10 @@ TEST(Wide, KeepsTheLawsOfArithmetic) {
 }
 
 TEST(Wide, SquaresOfSignedNumbers) {
-  const Int128 big = (Int128{1} << 100) + 12345;
+  const int128 big = (int128{1} << 100) + 12345;
   EXPECT_EQ(Wide::square_of(-big), Wide::square_of(big));
   EXPECT_EQ(Wide::square_of(-3), Wide(9));
-  const auto least = static_cast<Int128>(UInt128{1} << 127);
+  const auto least = static_cast<int128>(uint128{1} << 127);
   EXPECT_EQ(Wide::square_of(least), Wide::power_of_two(254));
 }
 

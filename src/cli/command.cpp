@@ -29,4 +29,12 @@ void CommonFlags::offer_memory(CLI::App& command) {
       ->type_name("SIZE");
 }
 
+void CommonFlags::offer_all(CLI::App& command) {
+  offer_json(command);
+  offer_quiet(command);
+  offer_force(command);
+  offer_threads(command);
+  offer_memory(command);
+}
+
 }  // namespace zkapex::cli

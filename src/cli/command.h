@@ -44,6 +44,7 @@ struct CommonFlags {
   void offer_quiet(CLI::App& command);
   void offer_threads(CLI::App& command);
   void offer_memory(CLI::App& command);
+  void offer_all(CLI::App& command);
 
   [[nodiscard]] ProgressStyle progress_style() const { return stderr_progress_style(quiet); }
 };

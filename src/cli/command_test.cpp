@@ -7,13 +7,7 @@ namespace {
 
 class Flags : public testing::Test {
  protected:
-  Flags() {
-    flags_.offer_json(app_);
-    flags_.offer_force(app_);
-    flags_.offer_quiet(app_);
-    flags_.offer_threads(app_);
-    flags_.offer_memory(app_);
-  }
+  Flags() { flags_.offer_all(app_); }
 
   // The refusal, or "" for none.
   std::string parse(const std::string& arguments) {

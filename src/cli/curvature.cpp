@@ -88,11 +88,7 @@ void add_curvature(CLI::App& parent, Action& action) {
                                               "λ as a fraction of a block's mean diagonal; 1e-2 where not given");
   command->add_option("--damping", options->absolute, "λ itself")->excludes(relative);
   command->add_option("-o,--output", options->out, "The store to write")->required();
-  options->common.offer_json(*command);
-  options->common.offer_quiet(*command);
-  options->common.offer_force(*command);
-  options->common.offer_threads(*command);
-  options->common.offer_memory(*command);
+  options->common.offer_all(*command);
   command->footer(
       "Under the name of each covered tensor of N weights, --fisher has either gradients of m samples, shape [m, N], "
       "or\n"

@@ -107,11 +107,7 @@ void add_experiment(CLI::App& parent, Action& action) {
       ->add_option("--cache", run.cache,
                    "Folder of trained models, to be shared; otherwise .cache in the folder of results")
       ->type_name("DIR");
-  options->common.offer_json(*command);
-  options->common.offer_quiet(*command);
-  options->common.offer_force(*command);
-  options->common.offer_threads(*command);
-  options->common.offer_memory(*command);
+  options->common.offer_all(*command);
   command->footer(footer());
   command->callback([options, &action] { action = [options] { return run_command(*options); }; });
 }

@@ -45,11 +45,7 @@ void add_register(CLI::App& parent, Action& action) {
   command->add_flag("--no-certificate", options->no_certificate,
                     "Leave the range of the curvature unproved: faster, and every verdict says so");
   command->add_option("-o,--output", request.out, "The client's folder")->required();
-  options->common.offer_json(*command);
-  options->common.offer_quiet(*command);
-  options->common.offer_force(*command);
-  options->common.offer_threads(*command);
-  options->common.offer_memory(*command);
+  options->common.offer_all(*command);
   command->footer(
       "Writes into the folder: registration.zka for the provider, before any mask is published; secret.zka, readable "
       "by\n"

@@ -58,11 +58,7 @@ void add_unlearn(CLI::App& parent, Action& action) {
   command->add_option("--proof", request.proof_out, "The proof file to write")->required();
   command->add_option("--model", request.model, "Where the registered model is now, if it moved");
   command->add_option("--curvature", request.store, "Where the curvature store is now, if it moved");
-  options->common.offer_json(*command);
-  options->common.offer_quiet(*command);
-  options->common.offer_force(*command);
-  options->common.offer_threads(*command);
-  options->common.offer_memory(*command);
+  options->common.offer_all(*command);
   command->footer(
       "Windows follow each other: the next one starts from the model that this one left. The client's state moves on "
       "only\n"

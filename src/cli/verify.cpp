@@ -185,11 +185,7 @@ void add_verify(CLI::App& parent, Action& action) {
                     "Refuse registrations that do not prove the range of their curvature");
   command->add_flag("--assume-registered", options->assume_registered,
                     "The registration itself was verified before: check the window alone");
-  options->common.offer_json(*command);
-  options->common.offer_quiet(*command);
-  options->common.offer_force(*command);
-  options->common.offer_threads(*command);
-  options->common.offer_memory(*command);
+  options->common.offer_all(*command);
   command->footer(
       "Accepted means: every masked weight is zero; every block is within the deployment's certified error of the "
       "exact\n"

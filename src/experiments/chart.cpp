@@ -139,20 +139,25 @@ class PanelDrawing {
 
   void draw() {
     svg_.text(left_, top_ - 27, escape(panel_.title), "strong");
-    Range xs, ys;
+    Range xs, ys, means;
     std::set<double> marks;
     for (const Series& series : panel_.series) {
       for (const ChartPoint& point : series.points) {
         if (!std::isfinite(point.y) || (panel_.log_y && point.y <= 0)) continue;
         xs.include(point.x);
         marks.insert(point.x);
+        means.include(point.y);
         ys.include(point.y + point.deviation);
         ys.include(panel_.log_y ? point.y : point.y - point.deviation);
       }
     }
     if (ys.empty()) return;
-    // Bars, and what is never negative, begin at zero.
-    if (!panel_.log_y && (!panel_.groups.empty() || ys.low >= 0)) ys.include(0);
+    // Bars, and what is never negative, begin at zero; deviations that reach below it are cut off there.
+    if (!panel_.log_y && means.low >= 0) {
+      ys.low = 0;
+    } else if (!panel_.groups.empty()) {
+      ys.include(0);
+    }
     const double bottom = top_ + kPlotHeight, first = left_ + 14, last = left_ + width_ - 14;
     const Axis y =
         panel_.log_y ? Axis::powers(ys.low, ys.high, bottom, top_) : Axis::round(ys.low, ys.high, bottom, top_);

@@ -48,6 +48,15 @@ TEST(Chart, BarsBeginAtZeroAlsoBelowIt) {
   EXPECT_NEAR(heights[0], 2 * heights[1], 0.2);
 }
 
+TEST(Chart, WhatIsNeverNegativeHasNoAxisBelowZero) {
+  const auto svg_of = [](double value) {
+    return chart_svg(
+        {.title = "t", .panels = {{.title = "p", .series = {{.name = "s", .points = {{0, value, 50}, {1, 90, 0}}}}}}});
+  };
+  EXPECT_EQ(svg_of(30).find(">-"), std::string::npos);
+  EXPECT_NE(svg_of(-30).find(">-"), std::string::npos);
+}
+
 TEST(Chart, PlacesStayInsideThePicture) {
   Series many{.name = "m"};
   for (int k = 0; k < 40; ++k) many.points.push_back({std::pow(10.0, k - 20), k * 1e9, 1e8});

@@ -13,14 +13,10 @@ struct OptShape {
   int64_t hidden = 256, layers = 4, heads = 4, intermediate = 1024;
 };
 
-struct CodeSettings {
+struct CodeSettings : LearningSettings {
   CodeDeal data;
   int64_t vocabulary = 4096, window = 128;
   OptShape model;
-  TrainingOptions training;
-  PersonalizationSettings personalization;
-  OperatorSettings unlearning;
-  BaselineSettings baselines;
 
   [[nodiscard]] static Result<CodeSettings> parse(const nlohmann::json& settings, const std::string& where);
   [[nodiscard]] nlohmann::ordered_json describe() const;  // for reports

@@ -44,21 +44,16 @@ Status parse_model(const json& from, const std::string& where, OptShape& out) {
 
 Result<CodeSettings> CodeSettings::parse(const json& settings, const std::string& where) {
   CodeSettings out;
-  const auto into = [](const auto& parse, auto& target) {
-    return [&parse, &target](const json& part, const std::string& at) { return parse(part, at, target); };
-  };
   ConfigReader reader(settings, where);
-  reader.part("data", into(parse_data, out)).part("model", into(parse_model, out.model));
-  reader.part("training", into(parse_training, out.training));
-  reader.part("personalization", into(parse_personalization, out.personalization));
-  reader.part("unlearning", into(parse_unlearning, out.unlearning));
-  reader.part("baselines", into(parse_baselines, out.baselines));
+  reader.part("data", [&](const json& part, const std::string& at) { return parse_data(part, at, out); });
+  reader.part("model", [&](const json& part, const std::string& at) { return parse_model(part, at, out.model); });
+  out.read_from(reader);
   ZKAPEX_CHECK(reader.finish());
   return out;
 }
 
 nlohmann::ordered_json CodeSettings::describe() const {
-  return {
+  nlohmann::ordered_json out = {
       {"data",
        fmt::format("sources of Debian packages (scripts/collect-code), windows of {} tokens, byte-level BPE of {} "
                    "tokens learned from the provider's files: {} windows of each of {} to train on; {} windows of "
@@ -69,10 +64,9 @@ nlohmann::ordered_json CodeSettings::describe() const {
       {"forgotten",
        fmt::format("{} % of the training windows in {}, whole files", 100 * data.forget_part, data.forget_language)},
       {"model", fmt::format("OPT, {} blocks of width {}, MLP {}, {} heads, from random weights", model.layers,
-                            model.hidden, model.intermediate, model.heads)},
-      {"training", zkapex::describe(training)},
-      {"personalization", zkapex::describe(personalization)},
-      {"operator", zkapex::describe(unlearning)}};
+                            model.hidden, model.intermediate, model.heads)}};
+  describe_in(out);
+  return out;
 }
 
 }  // namespace zkapex

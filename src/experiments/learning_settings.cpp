@@ -37,8 +37,6 @@ std::string_view method_title(Method method) {
   return "";
 }
 
-}  // namespace
-
 Status parse_training(const json& from, const std::string& where, TrainingOptions& out) {
   ConfigReader reader(from, where);
   read_training(reader, out);
@@ -105,10 +103,6 @@ std::string describe(const TrainingOptions& o) {
   return fmt::format("{} epochs, batch {}, AdamW at {}, linear decay", o.epochs, o.batch, o.rate);
 }
 
-std::string describe(const PersonalizationSettings& settings) {
-  return fmt::format("{}, {}", method_title(settings.method), describe(settings.training));
-}
-
 std::string describe(const OperatorSettings& u) {
   return fmt::format(
       "mask {} % of the MLP weights, B = {}, damping {} of a block's mean diagonal, {}-bit factors, floor {}, {} "
@@ -116,6 +110,25 @@ std::string describe(const OperatorSettings& u) {
       "the mask and {} for the Fisher blocks, where not said otherwise",
       100 * std::stod(u.ratio), u.block, u.damping.value, u.curvature_bits, u.floor, u.saliency_samples,
       u.fisher_samples);
+}
+
+}  // namespace
+
+void LearningSettings::read_from(ConfigReader& reader) {
+  const auto into = [](const auto& parse, auto& target) {
+    return [&parse, &target](const json& part, const std::string& where) { return parse(part, where, target); };
+  };
+  reader.part("training", into(parse_training, training));
+  reader.part("personalization", into(parse_personalization, personalization));
+  reader.part("unlearning", into(parse_unlearning, unlearning));
+  reader.part("baselines", into(parse_baselines, baselines));
+}
+
+void LearningSettings::describe_in(nlohmann::ordered_json& setup) const {
+  setup["training"] = describe(training);
+  setup["personalization"] =
+      fmt::format("{}, {}", method_title(personalization.method), describe(personalization.training));
+  setup["operator"] = describe(unlearning);
 }
 
 }  // namespace zkapex

@@ -24,16 +24,16 @@ struct BaselineSettings {
   ScrubOptions scrub;
 };
 
-// Readers of parts of a configuration.
-[[nodiscard]] Status parse_training(const nlohmann::json& from, const std::string& where, TrainingOptions& out);
-[[nodiscard]] Status parse_personalization(const nlohmann::json& from, const std::string& where,
-                                           PersonalizationSettings& out);
-[[nodiscard]] Status parse_unlearning(const nlohmann::json& from, const std::string& where, OperatorSettings& out);
-[[nodiscard]] Status parse_baselines(const nlohmann::json& from, const std::string& where, BaselineSettings& out);
+struct LearningSettings {
+  TrainingOptions training;
+  PersonalizationSettings personalization;
+  OperatorSettings unlearning;
+  BaselineSettings baselines;
 
-// For reports.
-[[nodiscard]] std::string describe(const TrainingOptions& options);
-[[nodiscard]] std::string describe(const PersonalizationSettings& settings);
-[[nodiscard]] std::string describe(const OperatorSettings& settings);
+  // The parts of a configuration with these names.
+  void read_from(ConfigReader& reader);
+  // For reports.
+  void describe_in(nlohmann::ordered_json& setup) const;
+};
 
 }  // namespace zkapex

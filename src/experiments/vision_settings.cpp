@@ -44,29 +44,24 @@ Status parse_model(const json& from, const std::string& where, VitShape& out) {
 
 Result<VisionSettings> VisionSettings::parse(const json& settings, const std::string& where) {
   VisionSettings out;
-  const auto into = [](const auto& parse, auto& target) {
-    return [&parse, &target](const json& part, const std::string& at) { return parse(part, at, target); };
-  };
   ConfigReader reader(settings, where);
-  reader.part("images", into(parse_images, out)).part("model", into(parse_model, out.model));
-  reader.part("training", into(parse_training, out.training));
-  reader.part("personalization", into(parse_personalization, out.personalization));
-  reader.part("unlearning", into(parse_unlearning, out.unlearning));
-  reader.part("baselines", into(parse_baselines, out.baselines));
+  reader.part("images", [&](const json& part, const std::string& at) { return parse_images(part, at, out); });
+  reader.part("model", [&](const json& part, const std::string& at) { return parse_model(part, at, out.model); });
+  out.read_from(reader);
   ZKAPEX_CHECK(reader.finish());
   return out;
 }
 
 nlohmann::ordered_json VisionSettings::describe() const {
-  return {{"data", fmt::format("Fashion-MNIST: {} photos to train on (D), {} sketches to personalize on (D_p), {} "
-                               "and {} to test on ({} and {} to choose settings on)",
-                               images.train, images.personal, images.test, images.personal_test, images.validation,
-                               images.personal_validation)},
-          {"model", fmt::format("ViT, {} blocks of width {}, MLP {}, {} heads, patches of {} pixels", model.layers,
-                                model.hidden, model.intermediate, model.heads, model.patch)},
-          {"training", zkapex::describe(training)},
-          {"personalization", zkapex::describe(personalization)},
-          {"operator", zkapex::describe(unlearning)}};
+  nlohmann::ordered_json out = {
+      {"data", fmt::format("Fashion-MNIST: {} photos to train on (D), {} sketches to personalize on (D_p), {} "
+                           "and {} to test on ({} and {} to choose settings on)",
+                           images.train, images.personal, images.test, images.personal_test, images.validation,
+                           images.personal_validation)},
+      {"model", fmt::format("ViT, {} blocks of width {}, MLP {}, {} heads, patches of {} pixels", model.layers,
+                            model.hidden, model.intermediate, model.heads, model.patch)}};
+  describe_in(out);
+  return out;
 }
 
 Result<std::vector<ForgetRequest>> parse_requests(const json& list, const std::string& where) {

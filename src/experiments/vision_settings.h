@@ -6,14 +6,10 @@
 
 namespace zkapex {
 
-struct VisionSettings {
+struct VisionSettings : LearningSettings {
   ImageDeal images;     // but for data, seed and what is forgotten
   int64_t members = 0;  // of D_f so many are measured; 0: all
   VitShape model;
-  TrainingOptions training;
-  PersonalizationSettings personalization;
-  OperatorSettings unlearning;
-  BaselineSettings baselines;
 
   [[nodiscard]] static Result<VisionSettings> parse(const nlohmann::json& settings, const std::string& where);
   // For reports.

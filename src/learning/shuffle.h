@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/int128.h"
+
 namespace zkapex {
 
 // SplitMix64: for choosing samples, never for secrets.
@@ -19,10 +21,7 @@ class SampleRandom {
     return z ^ (z >> 31);
   }
   // Uniform in [0, bound).
-  uint64_t below(uint64_t bound) {
-    __extension__ using Product = unsigned __int128;
-    return static_cast<uint64_t>((static_cast<Product>(next()) * bound) >> 64);
-  }
+  uint64_t below(uint64_t bound) { return static_cast<uint64_t>((static_cast<uint128>(next()) * bound) >> 64); }
   // Uniform in [0, 1).
   double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 

@@ -102,7 +102,7 @@ TEST_F(ApplyTest, MasksEverythingAndMovesTheRest) {
       EXPECT_EQ(theta_u[i], 0) << i;
       removed += Wide::square_of(theta_p);
     } else {
-      moved += Wide::square_of(static_cast<Int128>(theta_u[i]) - theta_p);
+      moved += Wide::square_of(static_cast<int128>(theta_u[i]) - theta_p);
     }
   }
   EXPECT_EQ(summary->moved, moved);

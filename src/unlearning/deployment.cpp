@@ -8,7 +8,7 @@ namespace {
 
 // ⌊ℓ/4⌋, ℓ = 2^252 + 27742317777372353535851937790883648493 the order of the field: the room that integers have.
 Wide quarter_of_the_field() {
-  const UInt128 low = static_cast<UInt128>(0x14def9dea2f79cd6) << 64 | 0x5812631a5cf5d3ed;
+  const uint128 low = static_cast<uint128>(0x14def9dea2f79cd6) << 64 | 0x5812631a5cf5d3ed;
   return (Wide::power_of_two(252) + Wide::from(low)).divided_by(4);
 }
 

@@ -42,7 +42,7 @@ size_t ExactCurvature::split(std::span<const Integer> values) {
   Integer used = 0;
   for (const Integer v : values) used |= v < 0 ? ~v : v;
   size_t digits = 1;
-  while (static_cast<Int128>(used) >> (digits * digit_bits_) != 0) ++digits;  // 64 bits may be shifted out whole
+  while (static_cast<int128>(used) >> (digits * digit_bits_) != 0) ++digits;  // 64 bits may be shifted out whole
   digits_.resize(digits * values.size());
   const Integer low = (Integer{1} << digit_bits_) - 1;
   for (size_t d = 0; d < digits; ++d) {
@@ -56,7 +56,7 @@ size_t ExactCurvature::split(std::span<const Integer> values) {
   return digits;
 }
 
-void ExactCurvature::apply(std::span<const int64_t> x, std::span<Int128> y) {
+void ExactCurvature::apply(std::span<const int64_t> x, std::span<int128> y) {
   const FactorKernels& kernels = FactorKernels::get();
   const size_t rows = rows_.rows();
   inner_.assign(rows, 0);
@@ -67,14 +67,14 @@ void ExactCurvature::apply(std::span<const int64_t> x, std::span<Int128> y) {
     kernels.multiply(std::as_const(rows_).view(), ends_.data(), &digits_[d * x.size()], product_.data(),
                      scratch_.data());
     for (size_t k = 0; k < rows; ++k)
-      inner_[k] += static_cast<Int128>(static_cast<int64_t>(product_[k])) << (d * digit_bits_);
+      inner_[k] += static_cast<int128>(static_cast<int64_t>(product_[k])) << (d * digit_bits_);
   }
-  for (size_t k = 0; k < y.size(); ++k) y[k] = static_cast<Int128>(floor_) * x[k];
-  const size_t inner_digits = split(std::span<const Int128>(inner_));
+  for (size_t k = 0; k < y.size(); ++k) y[k] = static_cast<int128>(floor_) * x[k];
+  const size_t inner_digits = split(std::span<const int128>(inner_));
   for (size_t d = 0; d < inner_digits; ++d) {  // L z + μ x
     kernels.multiply_transposed(std::as_const(rows_).view(), ends_.data(), &digits_[d * rows], product_.data());
     for (size_t k = 0; k < y.size(); ++k)
-      y[k] += static_cast<Int128>(static_cast<int64_t>(product_[k])) << (d * digit_bits_);
+      y[k] += static_cast<int128>(static_cast<int64_t>(product_[k])) << (d * digit_bits_);
   }
 }
 

@@ -28,7 +28,7 @@ class ExactCurvature {
   [[nodiscard]] const std::vector<size_t>& ends() const { return ends_; }
 
   // y = A x, both by column; x is zero on padding.
-  void apply(std::span<const int64_t> x, std::span<Int128> y);
+  void apply(std::span<const int64_t> x, std::span<int128> y);
 
  private:
   // Digits of all values: out[digit][k], as many as the largest value needs.
@@ -41,7 +41,7 @@ class ExactCurvature {
   PanelMatrix<float> rows_;
   std::vector<size_t> ends_;
   std::vector<double> digits_, product_, scratch_;
-  std::vector<Int128> inner_;
+  std::vector<int128> inner_;
 };
 
 }  // namespace zkapex

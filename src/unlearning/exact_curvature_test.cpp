@@ -34,13 +34,13 @@ TEST(ExactCurvature, IsExactAtTheExtremes) {
         for (size_t k = 0; k < block; ++k)
           x[column_of[k]] = rng() % 3 == 0 ? (rng() % 2 == 0 ? most : -most)
                                            : std::uniform_int_distribution<int64_t>(-most, most)(rng);
-        std::vector<Int128> y(x.size()), z(block);
+        std::vector<int128> y(x.size()), z(block);
         curvature.apply(x, y);
-        const auto entry = [&](size_t j, size_t l) { return static_cast<Int128>(factor[triangle_size(j) + l]); };
+        const auto entry = [&](size_t j, size_t l) { return static_cast<int128>(factor[triangle_size(j) + l]); };
         for (size_t l = 0; l < block; ++l)
           for (size_t j = l; j < block; ++j) z[l] += entry(j, l) * x[column_of[j]];
         for (size_t j = 0; j < block; ++j) {
-          Int128 want = static_cast<Int128>(floor) * x[column_of[j]];
+          int128 want = static_cast<int128>(floor) * x[column_of[j]];
           for (size_t l = 0; l <= j; ++l) want += entry(j, l) * z[l];
           EXPECT_TRUE(y[column_of[j]] == want) << bits << " " << block << " " << width << " " << j;
         }
@@ -61,7 +61,7 @@ TEST(ExactCurvature, NarrowAndWideEntriesAgree) {
   ASSERT_EQ(a.columns(), 48U);
   std::vector<int64_t> x(48);
   for (const size_t k : {0, 1, 2, 16, 20, 32}) x[k] = static_cast<int64_t>(rng() >> 20);
-  std::vector<Int128> y(48), same(48);
+  std::vector<int128> y(48), same(48);
   a.apply(x, y);
   b.apply(x, same);
   EXPECT_TRUE(y == same);

@@ -71,10 +71,10 @@ Result<ObsOutcome> GroupObs::solve_entries(std::span<const Entry> factor, std::s
     out[kept_[k]] += x_[k];
     if (!weights_.contains(out[kept_[k]]))
       return error("weight {} of the block would leave its {} bits", kept_[k], weights_.width);
-    outcome.moved += static_cast<UInt128>(static_cast<Int128>(x_[k]) * x_[k]);
+    outcome.moved += static_cast<uint128>(static_cast<int128>(x_[k]) * x_[k]);
   }
   for (const uint32_t k : masked) {
-    outcome.removed += static_cast<UInt128>(static_cast<Int128>(theta[k]) * theta[k]);
+    outcome.removed += static_cast<uint128>(static_cast<int128>(theta[k]) * theta[k]);
     out[k] = 0;
   }
   return outcome;
@@ -83,11 +83,11 @@ Result<ObsOutcome> GroupObs::solve_entries(std::span<const Entry> factor, std::s
 // y_ = A x_, and Σ_C y².
 Wide GroupObs::residual() {
   curvature_.apply(x_, y_);
-  UInt128 largest = 0;
-  for (size_t k = 0; k < kept_.size(); ++k) largest |= static_cast<UInt128>(y_[k] < 0 ? ~y_[k] : y_[k]);
+  uint128 largest = 0;
+  for (size_t k = 0; k < kept_.size(); ++k) largest |= static_cast<uint128>(y_[k] < 0 ? ~y_[k] : y_[k]);
   if (largest >> 58 == 0) {  // squares below 2^118, at most 1024 of them
-    UInt128 sum = 0;
-    for (size_t k = 0; k < kept_.size(); ++k) sum += static_cast<UInt128>(y_[k] * y_[k]);
+    uint128 sum = 0;
+    for (size_t k = 0; k < kept_.size(); ++k) sum += static_cast<uint128>(y_[k] * y_[k]);
     return Wide::from(sum);
   }
   Wide sum;

@@ -16,8 +16,8 @@ namespace zkapex {
 
 struct ObsOutcome {
   Wide residual;        // Σ_{i ∉ M} y_i², y = A x
-  UInt128 moved = 0;    // Σ_{i ∉ M} x_i²
-  UInt128 removed = 0;  // Σ_{i ∈ M} x_i²
+  uint128 moved = 0;    // Σ_{i ∉ M} x_i²
+  uint128 removed = 0;  // Σ_{i ∈ M} x_i²
   bool double_precision = false;
   bool nearest_plane = false;  // rounded along the factor, where rounding each coordinate was not enough
   unsigned refinements = 0;
@@ -64,7 +64,7 @@ class GroupObs {
   std::vector<uint32_t> kept_;
   std::vector<int64_t> x_, best_;
   std::vector<double> step_;  // the real-valued correction of x_C
-  std::vector<Int128> y_;
+  std::vector<int128> y_;
 };
 
 }  // namespace zkapex

@@ -95,15 +95,15 @@ void expect_honest(const Block& b, const Deployment& deployment, const std::vect
                    const ObsOutcome& outcome) {
   const uint64_t floor = deployment.parameters().floor;
   const size_t n = b.theta.size();
-  std::vector<Int128> z(n), x(n);
+  std::vector<int128> z(n), x(n);
   std::vector<bool> is_masked(n, false);
   for (const uint32_t m : b.masked) is_masked[m] = true;
-  for (size_t i = 0; i < n; ++i) x[i] = static_cast<Int128>(theta_u[i]) - b.theta[i];
+  for (size_t i = 0; i < n; ++i) x[i] = static_cast<int128>(theta_u[i]) - b.theta[i];
   for (size_t l = 0; l < n; ++l)
     for (size_t j = l; j < n; ++j) z[l] += b.factor[triangle_size(j) + l] * x[j];
   Wide residual, moved, removed;
   for (size_t i = 0; i < n; ++i) {
-    Int128 y = static_cast<Int128>(floor) * x[i];
+    int128 y = static_cast<int128>(floor) * x[i];
     for (size_t l = 0; l <= i; ++l) y += b.factor[triangle_size(i) + l] * z[l];
     if (is_masked[i]) {
       EXPECT_EQ(theta_u[i], 0);

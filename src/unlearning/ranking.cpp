@@ -40,8 +40,8 @@ Result<uint64_t> mask_size(const Decimal& ratio, uint64_t coordinates) {
   uint64_t scale = 1;
   for (uint32_t k = 0; k < ratio.places; ++k) scale *= 10;
   if (ratio.digits > scale) return error("a mask ratio of {} is over 1", ratio.text());
-  const UInt128 twice = static_cast<UInt128>(ratio.digits) * coordinates * 2 + scale;
-  const auto count = static_cast<uint64_t>(twice / (static_cast<UInt128>(scale) * 2));
+  const uint128 twice = static_cast<uint128>(ratio.digits) * coordinates * 2 + scale;
+  const auto count = static_cast<uint64_t>(twice / (static_cast<uint128>(scale) * 2));
   if (count == 0) return error("a mask ratio of {} selects none of {} weights", ratio.text(), coordinates);
   return count;
 }
