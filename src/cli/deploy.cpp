@@ -122,7 +122,9 @@ void add_deploy(CLI::App& parent, Action& action) {
   command->add_option("--bits", p.curvature_bits, "Bits of an entry of the curvature's factors")->capture_default_str();
   command->add_option("--error", options->error, "How far a block may be from the exact operator")
       ->capture_default_str();
-  command->add_option("--cap", options->cap, "Most that compensation may move, as a multiple of what the mask removes")
+  command
+      ->add_option("--cap", options->cap,
+                   "Most that compensation may move: squared norm, as a multiple of that of what the mask removes")
       ->capture_default_str();
   command->add_option("--row-length", options->row_length, "Weights in one commitment, a power of two; 0 chooses")
       ->capture_default_str();

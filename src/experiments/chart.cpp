@@ -153,10 +153,9 @@ class PanelDrawing {
     }
     if (ys.empty()) return;
     // Bars, and what is never negative, begin at zero; deviations that reach below it are cut off there.
-    if (!panel_.log_y && means.low >= 0) {
-      ys.low = 0;
-    } else if (!panel_.groups.empty()) {
-      ys.include(0);
+    if (!panel_.log_y) {
+      if (!panel_.groups.empty()) ys.include(0);
+      if (means.low >= 0) ys.low = 0;
     }
     const double bottom = top_ + kPlotHeight, first = left_ + 14, last = left_ + width_ - 14;
     const Axis y =

@@ -57,6 +57,16 @@ TEST(Chart, WhatIsNeverNegativeHasNoAxisBelowZero) {
   EXPECT_NE(svg_of(-30).find(">-"), std::string::npos);
 }
 
+TEST(Chart, BarsOnALogarithmicAxisDoNotReachForZero) {
+  const std::string svg = chart_svg({.title = "t",
+                                     .panels = {{.title = "p",
+                                                 .log_y = true,
+                                                 .groups = {"before", "after"},
+                                                 .series = {{.name = "s", .points = {{0, 5, 2}, {1, 500, 0}}}}}}});
+  EXPECT_NE(svg.find(">1000<"), std::string::npos);
+  EXPECT_EQ(svg.find("inf"), std::string::npos);
+}
+
 TEST(Chart, PlacesStayInsideThePicture) {
   Series many{.name = "m"};
   for (int k = 0; k < 40; ++k) many.points.push_back({std::pow(10.0, k - 20), k * 1e9, 1e8});
