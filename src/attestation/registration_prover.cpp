@@ -113,9 +113,23 @@ Result<CommittedRows> commit_curvature(const Deployment& deployment, const Model
   return out;
 }
 
+// Adds the time of its life to `seconds`.
+class Timed {
+ public:
+  explicit Timed(double& seconds) : seconds_(seconds) {}
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+  ~Timed() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  double& seconds_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 // All bit rows, as many units at a time as fit.
 Result<CommittedRows> commit_units(const RegistrationPlan& plan, const UnitReader& reader, size_t bits_in_memory,
-                                   const Generators& generators, Nonces& nonces, ThreadPool& pool) {
+                                   const Generators& generators, Nonces& nonces, ThreadPool& pool,
+                                   double& curvature_seconds) {
   CommittedRows out;
   const std::vector<RangeUnit>& units = plan.units();
   for (size_t first = 0, last; first < units.size(); first = last) {
@@ -124,6 +138,8 @@ Result<CommittedRows> commit_units(const RegistrationPlan& plan, const UnitReade
       bytes += units[last].bit_rows() * plan.geometry().row / 8;
       if (last > first && bytes > bits_in_memory) break;
     }
+    double model_seconds = 0;
+    const Timed timed(units[first].model ? model_seconds : curvature_seconds);
     ZKAPEX_TRY(const BitMatrix bits, reader.bits(first, last));
     ZKAPEX_TRY(const CommittedRows committed, commit_rows_var(generators, bits.packed(), nonces, pool));
     out.append(committed);
@@ -195,16 +211,16 @@ Result<ProvedRegistration> prove_registration(RegistrationStatement statement, c
   ZKAPEX_TRY(Nonces nonces, Nonces::create({bound.state(), witness}));
   ProvedRegistration out;
   if (!plan.certificate()) {
-    const auto start = std::chrono::steady_clock::now();
+    const Timed timed(out.commit_curvature_seconds);
     const auto commit =
         statement.deployment->parameters().curvature_bits <= 8 ? &commit_curvature<int8_t> : &commit_curvature<int16_t>;
     ZKAPEX_TRY(CommittedRows curvature,
                commit(*statement.deployment, model, bits_in_memory / 2, generators, nonces, pool));
     statement.curvature = std::move(curvature.encoded);
     out.curvature_blindings = std::move(curvature.blindings);
-    out.commit_curvature_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
-  ZKAPEX_TRY(CommittedRows rows, commit_units(plan, reader, bits_in_memory, generators, nonces, pool));
+  ZKAPEX_TRY(CommittedRows rows,
+             commit_units(plan, reader, bits_in_memory, generators, nonces, pool, out.commit_curvature_seconds));
 
   const ProofShape shape = plan.shape();
   ArgumentProver prover(generators, shape, std::move(nonces), pool, options.tamper, std::move(options.scratch));
@@ -215,6 +231,8 @@ Result<ProvedRegistration> prove_registration(RegistrationStatement statement, c
     const RangeUnit& unit = plan.units()[k];
     forks.push_back(main.fork("unit", k));
     const auto blindings = rows.blindings_from(unit.first_bit_row, unit.bit_rows());
+    double model_seconds = 0;
+    const Timed timed(unit.model ? model_seconds : out.certificate_seconds);
     ZKAPEX_CHECK(prove_unit(plan, unit, reader, blindings, prover.fork(k, forks.back()), pool, k, prover, products));
     options.progress();
     append_value_blindings(blindings, unit.rows.rows, unit.planes,

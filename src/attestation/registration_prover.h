@@ -11,7 +11,8 @@ struct ProvedRegistration {
   Proof proof;
   std::vector<EncodedPoint> curvature;  // without a certificate: the statement's rows
   SecretVector<Scalar> model_blindings, curvature_blindings;
-  double commit_curvature_seconds = 0;  // of that, without a certificate
+  double commit_curvature_seconds = 0;  // to C_p itself or, for a certificate, to its bits
+  double certificate_seconds = 0;       // for the proof of its range
 };
 
 // `statement.curvature` is left empty by the caller. `bits_in_memory`: how many bytes of bit rows are committed at a

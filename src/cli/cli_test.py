@@ -84,6 +84,23 @@ class Cli(unittest.TestCase):
             for key in ("units", "prover_seconds", "speedup", "verifier_seconds", "proof_bytes", "peak_bytes", "ns_per_unit"):
                 self.assertGreater(figure[key], 0)
 
+    def test_window_as_json(self):
+        for certificate in ([], ["--certificate"]):
+            run = zkapex("bench", "window", "--shape", "vit-tiny", "--layers", "1", "--block", "32", "--json", "-q", *certificate)
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+            figures = json.loads(run.stdout)
+            for key in ("d", "blocks", "masked", "commit_curvature_s", "register_s", "apply_s", "prove_s", "verify_s", "proof_bytes",
+                        "registration_bytes", "peak_rss_bytes", "certified_error", "measured_error"):
+                self.assertGreater(figures[key], 0, key)
+            self.assertEqual(figures["certificate_s"] > 0, bool(certificate))
+            self.assertLess(figures["measured_error"], figures["certified_error"])
+
+    def test_the_protocols_commands_take_the_same_flags(self):
+        for command in ("inspect", "deploy", "mask", "curvature", "register", "unlearn", "verify"):
+            text = zkapex(command, "--help").stdout
+            for flag in ("--json", "--quiet", "--threads", "--memory"):
+                self.assertIn(flag, text, command)
+
     def test_output_that_cannot_be_written_is_an_error(self):
         with open("/dev/full", "w") as full:
             for arguments in (["--version"], ["--help"], ["bench", "kernels", "--quick", "-q", "--only=scalar_mul"]):

@@ -65,13 +65,13 @@ Status check_weights(const Deployment& deployment, const Checkpoint& model, Prog
   return Done{};
 }
 
-// A proof for this deployment, as long as one made with the default memory: refused here where none could be made.
-Result<size_t> window_proof_bytes(const Deployment& deployment) {
+// Bytes of a proof for this deployment, made with so much memory: refused here where none could be made.
+Result<size_t> window_proof_bytes(const Deployment& deployment, size_t memory) {
   Mask mask;
   mask.support = {0};
-  ZKAPEX_TRY(const WindowPlan plan, WindowPlan::make(deployment, mask, Operator::kGroupObs,
-                                                     cut_rows(deployment.layout().rows(),
-                                                              rows_per_segment(deployment, WorkSettings{}.memory))));
+  ZKAPEX_TRY(const WindowPlan plan,
+             WindowPlan::make(deployment, mask, Operator::kGroupObs,
+                              cut_rows(deployment.layout().rows(), rows_per_segment(deployment, memory))));
   return plan.shape().bytes();
 }
 
@@ -96,7 +96,7 @@ Result<Verdict> deploy(const Options& options) {
   if (geometry.row == 0) geometry.row = default_row_length(geometry.block, count_covered(tensors, patterns));
   ZKAPEX_TRY(Layout layout, Layout::make(tensors, patterns, geometry));
   ZKAPEX_TRY(const Deployment deployment, Deployment::make(std::move(layout), parameters));
-  ZKAPEX_TRY(const size_t proof_bytes, window_proof_bytes(deployment));
+  ZKAPEX_TRY(const size_t proof_bytes, window_proof_bytes(deployment, Work(options.common).settings().memory));
   ZKAPEX_CHECK(check_weights(deployment, model, options.common.progress_style()));
   const Bytes bytes = deployment.serialize();
   ZKAPEX_CHECK(write_file(options.out, bytes, {.overwrite = options.common.force}));
@@ -133,9 +133,7 @@ void add_deploy(CLI::App& parent, Action& action) {
       ->capture_default_str();
   command->add_option("--width", p.weights.width, "Bits of a weight in all")->capture_default_str();
   command->add_option("-o,--output", options->out, "The deployment file to write")->required();
-  options->common.offer_json(*command);
-  options->common.offer_quiet(*command);
-  options->common.offer_force(*command);
+  options->common.offer_all(*command);
   command->footer(
       "All clients use this file, and its digest names it everywhere. Parameters that could let an integer wrap "
       "around\n"

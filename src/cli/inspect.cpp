@@ -162,14 +162,16 @@ Result<Inspector> inspector_for(const Path& path) {
   return kCheckpoint;
 }
 
-Result<std::string> file_digest(const Path& path) {
+Result<std::string> file_digest(const Path& path, ProgressStyle style) {
   ZKAPEX_TRY(const FileReader file, FileReader::open(path));
+  Progress progress(style, "reading", "bytes", file.size());
   Sha256 hash;
   Bytes piece(size_t{1} << 20);
   for (uint64_t at = 0; at < file.size(); at += piece.size()) {
     const auto part = std::span(piece).first(std::min<uint64_t>(piece.size(), file.size() - at));
     ZKAPEX_CHECK(file.read_at(at, part));
     hash.update(part);
+    progress.advance(part.size());
   }
   return to_hex(hash.finish());
 }
@@ -182,7 +184,7 @@ Result<Verdict> inspect(const Options& options) {
     report.values["file_bytes"] = std::filesystem::file_size(options.file);
   ZKAPEX_CHECK(inspector.inspect(options, report.values));
   if (inspector.kind == kCheckpoint.kind && std::filesystem::is_regular_file(options.file)) {
-    ZKAPEX_TRY(report.values["sha256"], file_digest(options.file));
+    ZKAPEX_TRY(report.values["sha256"], file_digest(options.file, options.common.progress_style()));
   }
   if (options.common.json) {
     report.print(true);
@@ -208,8 +210,13 @@ void add_inspect(CLI::App& parent, Action& action) {
   command->add_option("file", options->file, "The file; for a checkpoint also its folder or index")->required();
   command->add_flag("--tensors", options->tensors, "List the tensors of a deployment or a checkpoint");
   options->common.offer_json(*command);
+  options->common.offer_quiet(*command);
+  options->common.offer_threads(*command);
+  options->common.offer_memory(*command);
   command->footer(
-      "The digests are those by which files name each other. Of a client's secret nothing secret is shown.\n\n"
+      "The digests are those by which files name each other. Of a client's secret nothing secret is shown. One thread "
+      "and\n"
+      "little memory are enough: --threads and --memory are there for scripts that give them to every command.\n\n"
       "Examples:\n"
       "  zkapex inspect deployment.zka\n"
       "  zkapex inspect --tensors model.safetensors\n"

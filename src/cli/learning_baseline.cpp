@@ -99,7 +99,7 @@ Result<Verdict> run_baseline(const CLI::App& command, const BaselineFlags& flags
   std::filesystem::remove(note, code);
   ZKAPEX_CHECK(record.add_output(flags.output));
   ZKAPEX_CHECK(record.write(flags.output / "baseline.json"));
-  fmt::print("{}\n", flags.output.string());
+  record.print(flags.learning.common.json, flags.output.string());
   return Verdict::kDone;
 }
 

@@ -33,6 +33,7 @@ void LearningFlags::offer_runtime(CLI::App& command) {
   offer_device(command, device);
   command.add_option("--seed", seed, "Seed of all that is drawn at random")->capture_default_str();
   common.offer_threads(command);
+  common.offer_json(command);
   common.offer_force(command);
   common.offer_quiet(command);
 }
@@ -127,7 +128,7 @@ Status RunRecord::add_output(const path& file) {
 
 Status RunRecord::claim(const path& unfinished, const path& note, bool force) const {
   nlohmann::ordered_json run = document_;
-  for (const char* name : {"--force", "--quiet"}) run["options"].erase(name);
+  for (const char* name : {"--force", "--json", "--quiet"}) run["options"].erase(name);
   const std::string text = run.dump(2) + "\n";
   std::error_code code;
   if (std::filesystem::exists(unfinished, code)) {
@@ -142,6 +143,8 @@ Status RunRecord::claim(const path& unfinished, const path& note, bool force) co
   }
   return write_text(note, text);
 }
+
+void RunRecord::print(bool json, const std::string& line) const { fmt::print("{}\n", json ? document_.dump(2) : line); }
 
 Status RunRecord::write(const path& file) const { return write_text(file, document_.dump(2) + "\n"); }
 

@@ -46,7 +46,7 @@ struct LearningFlags {
 
   void offer_model(CLI::App& command);  // --model, --adapter
   void offer_splits(CLI::App& command);
-  void offer_runtime(CLI::App& command);  // --device, --threads, --seed, --quiet, --force
+  void offer_runtime(CLI::App& command);  // --device, --threads, --seed, --json, --quiet, --force
 };
 
 // An open session: libtorch started, the model loaded, the split file read. Nothing else is read before all that works.
@@ -84,6 +84,8 @@ class RunRecord {
   [[nodiscard]] Status add_input(const std::string& name, const path& file);
   [[nodiscard]] Status add_output(const path& file);
   [[nodiscard]] Status write(const path& file) const;
+  // To standard output: the whole record as JSON, or `line`.
+  void print(bool json, const std::string& line) const;
 
   // A stopped run is gone on with only by the command, options and inputs that began it: `note`, beside the unfinished
   // output, tells which these were. What another run has left is an error, or is removed with `force`.

@@ -57,9 +57,12 @@ Result<Verdict> run_split(const SplitFlags& flags) {
   }
   ZKAPEX_TRY(const Splits splits, make_splits(options, catalogs));
   ZKAPEX_CHECK(splits.save(flags.output));
+  auto told = nlohmann::ordered_json::object();
   for (const auto& [name, set] : splits.sets) {
-    fmt::print("{:<14} {:>8} samples of {}\n", name, set.indices.size(), set.source.text());
+    if (!flags.common.json) fmt::print("{:<14} {:>8} samples of {}\n", name, set.indices.size(), set.source.text());
+    told[name] = {{"samples", set.indices.size()}, {"source", set.source.text()}};
   }
+  if (flags.common.json) fmt::print("{}\n", told.dump(2));
   return Verdict::kDone;
 }
 
@@ -108,7 +111,11 @@ Result<Verdict> run_train_tokenizer(const TrainTokenizerFlags& flags) {
   std::filesystem::create_directories(flags.output, code);
   if (code) return error("{} cannot be made: {}", flags.output.string(), code.message());
   ZKAPEX_CHECK(tokenizer.save(flags.output));
-  fmt::print("{}: {} tokens from {} files\n", flags.output.string(), tokenizer.size(), files.size());
+  if (flags.common.json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"tokens", tokenizer.size()}, {"files", files.size()}}.dump(2));
+  } else {
+    fmt::print("{}: {} tokens from {} files\n", flags.output.string(), tokenizer.size(), files.size());
+  }
   return Verdict::kDone;
 }
 
@@ -140,6 +147,7 @@ void add_split(CLI::App& parent, Action& action) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("-o,--output", flags->output, "Split file")->required()->type_name("FILE");
+  flags->common.offer_json(*command);
   flags->common.offer_force(*command);
   flags->common.offer_quiet(*command);
   command->footer(
@@ -176,6 +184,7 @@ void add_train_tokenizer(CLI::App& parent, Action& action) {
   command->add_option("-o,--output", flags->output, "Directory for tokenizer.json, vocab.json and merges.txt")
       ->required()
       ->type_name("DIR");
+  flags->common.offer_json(*command);
   flags->common.offer_force(*command);
   flags->common.offer_quiet(*command);
   command->footer("Examples:\n  zkapex train-tokenizer --data rust --size 8192 -o small-opt");

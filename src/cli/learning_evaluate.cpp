@@ -252,7 +252,6 @@ void add_evaluate(CLI::App& parent, Action& action) {
   command->add_option("--damping", flags->damping, "Damping in the terms' bound")->capture_default_str();
   command->add_option("-o,--output", flags->output, "Write the figures and how they came about, as JSON")
       ->type_name("FILE");
-  flags->learning.common.offer_json(*command);
   flags->learning.offer_runtime(*command);
   command->footer(
       "Examples:\n"

@@ -26,7 +26,12 @@ Result<Verdict> run_probe(const ProbeFlags& flags) {
   if (!flags.mask_from.empty()) options.mask_from = flags.mask_from;
   ZKAPEX_TRY(const std::vector<Parameter> tensors, probe(flags.model, flags.input, options));
   ZKAPEX_CHECK(write_tensors(flags.output, tensors));
-  for (const Parameter& p : tensors) fmt::print("{} [{}]\n", p.name, fmt::join(p.value.sizes(), ", "));
+  auto told = nlohmann::ordered_json::object();
+  for (const Parameter& p : tensors) {
+    if (!flags.common.json) fmt::print("{} [{}]\n", p.name, fmt::join(p.value.sizes(), ", "));
+    told[p.name] = p.value.sizes().vec();
+  }
+  if (flags.common.json) fmt::print("{}\n", told.dump(2));
   return Verdict::kDone;
 }
 
@@ -53,6 +58,7 @@ void add_probe(CLI::App& parent, Action& action) {
   command->add_option("-o,--output", flags->output, "safetensors to write")->required()->type_name("FILE");
   offer_device(*command, flags->device);
   flags->common.offer_threads(*command);
+  flags->common.offer_json(*command);
   flags->common.offer_force(*command);
   command->footer(
       "Examples:\n"

@@ -149,6 +149,22 @@ class Pipeline(Case):
         self.assertEqual(record["inputs"]["deployment"], sha256(self.root / "deployment.zka"))
         self.assertEqual(record["inputs"]["model"]["model.safetensors"], sha256(self.root / "personal" / "model.safetensors"))
 
+    def test_json_is_the_record(self):
+        run = json.loads(self.run_ok("train", "--from-scratch", "--model", self.root / "small", *self.common, "--json", "-o",
+                                     self.here / "model"))
+        self.assertEqual(run, json.loads((self.here / "model" / "train.json").read_text()))
+        for command, out in ((["saliency", "--ratio", "0.1", "--window-id", "w2"], "psi.zka"), (["fisher"], "store.zka")):
+            run = json.loads(self.run_ok(*command, "--model", self.root / "original", *self.common, "--deployment",
+                                         self.root / "deployment.zka", "--json", "-o", self.here / out))
+            self.assertEqual(run, json.loads((self.here / f"{out}.json").read_text()))
+            self.assertEqual(run["outputs"], {out: sha256(self.here / out)})
+        run = json.loads(self.run_ok("baseline", "ga", "--model", self.root / "personal", *self.common, "--json", "-o",
+                                     self.here / "ga"))
+        self.assertEqual(run, json.loads((self.here / "ga" / "baseline.json").read_text()))
+        sets = json.loads(self.run_ok("split", "--data", f"idx:{self.root}#train", "--forget", "random:0.1", "--personal", 30,
+                                      "--json", "-o", self.here / "splits.json"))
+        self.assertEqual(sets["personal"], {"samples": 30, "source": f"idx:{self.root}#train+sketch"})
+
     def test_from_data_to_a_verified_proof(self):
         mask = json.loads(self.run_ok("inspect", "--json", self.root / "psi.zka"))
         removed = 154  # of 2 · 2 · 16 · 24 weights, rounded up
@@ -381,6 +397,11 @@ class Formats(Case):
                 scale = max(map(abs, wanted[name]))
                 tolerance = 1e-5 if name.startswith("obs_delta") else 1e-4
                 self.assertLess(max(abs(a - b) for a, b in zip(values, wanted[name])), tolerance * scale, name)
+
+    def test_probe_tells_its_tensors_as_json(self):
+        shapes = json.loads(self.run_ok("probe", "--model", DATA / "vit", "--input", DATA / "vit" / "input.safetensors", "--json",
+                                        "-o", self.here / "out.safetensors"))
+        self.assertEqual(set(shapes), set(read_safetensors(self.here / "out.safetensors")))
 
     def test_tokenize(self):
         for case in json.loads((DATA / "bpe" / "cases.json").read_text()):

@@ -122,7 +122,8 @@ Result<Verdict> run_training(const CLI::App& command, TrainFlags flags) {
   ZKAPEX_CHECK(record.add_output(flags.output));
   ZKAPEX_CHECK(record.write(flags.output / (command.get_name() + ".json")));
   const std::string loss = report.epoch_losses.empty() ? "" : fmt::format(", loss {:.4f}", report.epoch_losses.back());
-  fmt::print("{}: {} steps{}\n", flags.output.string(), report.steps + report.resumed_at, loss);
+  record.print(flags.learning.common.json,
+               fmt::format("{}: {} steps{}", flags.output.string(), report.steps + report.resumed_at, loss));
   return Verdict::kDone;
 }
 

@@ -57,7 +57,8 @@ ScoreSource score_source(const std::vector<Tensor>& scores) {
   };
 }
 
-Status write_mask(const SaliencyFlags& flags, Session& session, RunRecord& record) {
+// Both say in a line what they wrote.
+Result<std::string> write_mask(const SaliencyFlags& flags, Session& session, RunRecord& record) {
   ZKAPEX_TRY(const Decimal ratio, Decimal::parse(flags.ratio));
   ZKAPEX_TRY(const Deployment deployment, read_deployment(flags.deployment));
   ZKAPEX_CHECK(record.add_input("deployment", flags.deployment));
@@ -73,18 +74,16 @@ Status write_mask(const SaliencyFlags& flags, Session& session, RunRecord& recor
   ZKAPEX_CHECK(mask.check());
   ZKAPEX_CHECK(write_file(flags.output, mask.serialize(), {.overwrite = flags.learning.common.force}));
   record.add("mask", {{"coordinates", coordinates}, {"masked", count}, {"digest", to_hex(mask.digest())}});
-  fmt::print("{}: {} of {} weights\n", flags.output.string(), count, coordinates);
-  return Done{};
+  return fmt::format("{}: {} of {} weights", flags.output.string(), count, coordinates);
 }
 
-Status write_scores(const SaliencyFlags& flags, Session& session) {
+Result<std::string> write_scores(const SaliencyFlags& flags, Session& session) {
   ZKAPEX_TRY(const auto covered, covered_weights(*session.model, flags.cover));
   ZKAPEX_TRY(const std::vector<Tensor> scores, compute_scores(session, covered, flags));
   std::vector<Parameter> tensors;
   for (size_t k = 0; k < covered.size(); ++k) tensors.push_back({covered[k], scores[k]});
   ZKAPEX_CHECK(write_tensors(flags.output, tensors));
-  fmt::print("{}: scores of {} weights\n", flags.output.string(), covered.size());
-  return Done{};
+  return fmt::format("{}: scores of {} tensors", flags.output.string(), covered.size());
 }
 
 Result<Verdict> run_saliency(const CLI::App& command, SaliencyFlags flags) {
@@ -96,9 +95,11 @@ Result<Verdict> run_saliency(const CLI::App& command, SaliencyFlags flags) {
   flags.options.seed = flags.learning.seed;
   ZKAPEX_TRY(Session session, open_session(flags.learning));
   ZKAPEX_TRY(RunRecord record, RunRecord::begin(command, flags.learning, session));
-  ZKAPEX_CHECK(flags.ratio.empty() ? write_scores(flags, session) : write_mask(flags, session, record));
+  ZKAPEX_TRY(const std::string written,
+             flags.ratio.empty() ? write_scores(flags, session) : write_mask(flags, session, record));
   ZKAPEX_CHECK(record.add_output(flags.output));
   ZKAPEX_CHECK(record.write(flags.output.string() + ".json"));
+  record.print(flags.learning.common.json, written);
   return Verdict::kDone;
 }
 
@@ -153,9 +154,11 @@ Result<Verdict> run_fisher(const CLI::App& command, const FisherFlags& flags) {
                         {"accumulate_seconds", report.fisher.accumulate_seconds},
                         {"block_gflops", report.fisher.flops / 1e9}});
   ZKAPEX_CHECK(record.write(flags.output.string() + ".json"));
-  fmt::print("{}: {} blocks from {} samples; {} rank deficient, {} with raised damping, condition up to {:.3g}\n",
-             flags.output.string(), deployment.layout().blocks(), report.fisher.samples, s.rank_deficient, s.raised,
-             s.largest_condition);
+  record.print(
+      flags.learning.common.json,
+      fmt::format("{}: {} blocks from {} samples; {} rank deficient, {} with raised damping, condition up to {:.3g}",
+                  flags.output.string(), deployment.layout().blocks(), report.fisher.samples, s.rank_deficient,
+                  s.raised, s.largest_condition));
   return Verdict::kDone;
 }
 

@@ -76,9 +76,7 @@ void add_mask(CLI::App& parent, Action& action) {
   command->add_option("--window", options->window, "Name of the window, never used before")->required();
   command->add_option("--nonce", options->nonce, "64 hexadecimal digits; fresh ones where not given");
   command->add_option("-o,--output", options->out, "The mask file to write")->required();
-  options->common.offer_json(*command);
-  options->common.offer_quiet(*command);
-  options->common.offer_force(*command);
+  options->common.offer_all(*command);
   command->footer(
       "Scores are tensors with the names and sizes of the covered ones. The highest are removed, over all tensors\n"
       "together; equal scores go by position, so that every machine finds the same mask.\n\n"
