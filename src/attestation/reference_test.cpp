@@ -173,7 +173,7 @@ class ReferenceTest : public ::testing::Test {
 
   // Makes a framed file anew, its content changed.
   static Bytes reframed(Bytes file, const std::function<void(Bytes&)>& change) {
-    file.resize(file.size() - 32);
+    file.erase(file.end() - 32, file.end());
     change(file);
     const auto digest = sha256(file);
     file.insert(file.end(), digest.begin(), digest.end());
