@@ -86,7 +86,8 @@ class Cli(unittest.TestCase):
 
     def test_window_as_json(self):
         for certificate in ([], ["--certificate"]):
-            run = zkapex("bench", "window", "--shape", "vit-tiny", "--layers", "1", "--block", "32", "--json", "-q", *certificate)
+            run = zkapex("bench", "window", "--shape", "vit-tiny", "--layers", "1", "--block", "16", "--row-length", "4096",
+                         "--json", "-q", *certificate)
             self.assertEqual((run.returncode, run.stderr), (0, ""))
             figures = json.loads(run.stdout)
             for key in ("d", "blocks", "masked", "commit_curvature_s", "register_s", "apply_s", "prove_s", "verify_s", "proof_bytes",
