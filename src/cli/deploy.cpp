@@ -144,6 +144,8 @@ void add_deploy(CLI::App& parent, Action& action) {
       "of two with n² >= 256 · (covered weights), at least 256 and at most 131072; it is never below the square of "
       "the\n"
       "block size (rounded up to a power of two), because a row holds whole squares of the curvature.\n\n"
+      "--memory is what clients will prove with, for the size of a proof that is told; --threads changes nothing "
+      "here.\n\n"
       "Examples:\n"
       "  zkapex deploy --model vit-b16.safetensors --preset vit -o deployment.zka\n"
       "  zkapex deploy --model model/ --preset opt --bits 12 --error 1e-6 -o deployment.zka\n"

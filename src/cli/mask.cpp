@@ -79,7 +79,9 @@ void add_mask(CLI::App& parent, Action& action) {
   options->common.offer_all(*command);
   command->footer(
       "Scores are tensors with the names and sizes of the covered ones. The highest are removed, over all tensors\n"
-      "together; equal scores go by position, so that every machine finds the same mask.\n\n"
+      "together; equal scores go by position, so that every machine finds the same mask. One thread and little memory "
+      "are\n"
+      "enough: --threads and --memory are there for scripts that give them to every command.\n\n"
       "Publish the mask only after clients have registered: a curvature that is chosen with the mask in sight can "
       "steer\n"
       "what compensation does. A later window may move weights that an earlier one removed: publish masks that "
