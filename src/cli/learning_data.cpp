@@ -136,7 +136,10 @@ void add_split(CLI::App& parent, Action& action) {
   command->add_option("--personal", flags->options.personal, "Personal samples")->capture_default_str();
   command->add_option("--personal-test", flags->options.personal_test, "Personal samples held out")
       ->capture_default_str();
-  command->add_option("--validation", flags->options.validation, "Samples to tune on")->capture_default_str();
+  command->add_option("--validation", flags->options.validation, "Samples to tune on, the same for every seed")
+      ->capture_default_str();
+  command->add_option("--personal-validation", flags->options.personal_validation, "Personal samples to tune on")
+      ->capture_default_str();
   command->add_option("--test", flags->options.test, "Samples to report on")->capture_default_str();
   command->add_option("--forget", flags->options.forget, "What is to be forgotten")
       ->capture_default_str()

@@ -91,7 +91,9 @@ void add_experiment(CLI::App& parent, Action& action) {
   RunOptions& run = options->run;
   CLI::App* command = parent.add_subcommand(kExperiment.name, kExperiment.about);
   command->add_option("name", options->name, "Which")->required();
-  command->add_option("--seeds", run.seeds, "Seeds 1 to N")->check(CLI::Range(1U, 1000U))->capture_default_str();
+  command->add_option("--seeds", run.seeds, "Seeds 1 to N; on validation data 1000 is added to each")
+      ->check(CLI::Range(1U, 1000U))
+      ->capture_default_str();
   command->add_option("--only-seed", run.only_seed, "Leave the other seeds to other processes; the last one reports")
       ->check(CLI::Range(1U, 1000U));
   command->add_flag("--quick", run.quick, "Seconds instead of minutes, too small to mean anything");

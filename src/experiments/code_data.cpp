@@ -9,16 +9,25 @@ namespace zkapex {
 
 namespace {
 
-// The files of one language in an order of the seed, dealt from the front.
+constexpr uint64_t kForEverySeed = 0;
+
+// The files of one language, dealt from the front: at first in an order that is the same for every seed.
 class Files {
  public:
-  Files(const Catalog& catalog, const std::string& language, uint64_t seed) : language_(language) {
+  Files(const Catalog& catalog, const std::string& language) : language_(language) {
     std::vector<std::vector<int64_t>> all(catalog.names.size());
     for (int64_t k = 0; k < catalog.samples; ++k)
       all[static_cast<size_t>(catalog.groups[static_cast<size_t>(k)])].push_back(k);
     for (size_t g = 0; g < all.size(); ++g) {
       if (catalog.names[g].starts_with(language + "/")) files_.push_back(std::move(all[g]));
     }
+    reorder(kForEverySeed);
+  }
+
+  // What is left.
+  void reorder(uint64_t seed) {
+    files_.erase(files_.begin(), files_.begin() + static_cast<std::ptrdiff_t>(next_));
+    next_ = 0;
     shuffle(files_, seed);
   }
 
@@ -58,11 +67,12 @@ Result<Splits> deal_code(const CodeDeal& deal, const DataSource& source, const C
   for (size_t k = 0; k < deal.languages.size(); ++k) {
     const std::string& language = deal.languages[k];
     const bool forgotten = language == deal.forget_language;
-    Files files(catalog, language, derived_seed(seed, 700 + k));
-    for (const auto& [set, count] : {std::pair("test", deal.test), {"validation", deal.validation}}) {
+    Files files(catalog, language);
+    for (const auto& [set, count] : {std::pair("validation", deal.validation), {"test", deal.test}}) {
       ZKAPEX_TRY(const std::vector<int64_t> taken, files.take(count, set));
       add(set, taken);
       if (forgotten) add(std::string("forget-") + set, taken);
+      if (set == std::string_view("validation")) files.reorder(derived_seed(seed, 700 + k));
     }
     int64_t left = deal.train;
     if (forgotten) {
@@ -77,10 +87,11 @@ Result<Splits> deal_code(const CodeDeal& deal, const DataSource& source, const C
     add("retain", retain);
     add("train", retain);
   }
-  Files files(catalog, deal.personal_language, derived_seed(seed, 700 + deal.languages.size()));
-  for (const auto& [set, count] : {std::pair("personal-test", deal.personal_test),
-                                   {"personal-validation", deal.personal_validation},
-                                   {"personal", deal.personal}}) {
+  Files files(catalog, deal.personal_language);
+  ZKAPEX_TRY(const std::vector<int64_t> tuned_on, files.take(deal.personal_validation, "personal-validation"));
+  add("personal-validation", tuned_on);
+  files.reorder(derived_seed(seed, 700 + deal.languages.size()));
+  for (const auto& [set, count] : {std::pair("personal-test", deal.personal_test), {"personal", deal.personal}}) {
     ZKAPEX_TRY(const std::vector<int64_t> taken, files.take(count, set));
     add(set, taken);
   }

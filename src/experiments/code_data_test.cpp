@@ -68,6 +68,11 @@ TEST(CodeData, SeedsDealDifferently) {
   const auto forget = [&](uint64_t seed) { return deal_code(deal(), kSource, files, seed)->sets.at("forget").indices; };
   EXPECT_EQ(forget(1), forget(1));
   EXPECT_NE(forget(1), forget(2));
+  // But settings are chosen on the same files.
+  for (const char* set : {"validation", "forget-validation", "personal-validation"}) {
+    EXPECT_EQ(deal_code(deal(), kSource, files, 1)->sets.at(set).indices,
+              deal_code(deal(), kSource, files, 2)->sets.at(set).indices);
+  }
 }
 
 TEST(CodeData, TooFewFilesAreAnError) {

@@ -76,29 +76,33 @@ Result<std::vector<Splits>> deal_images(const ImageDeal& deal) {
     catalogs.emplace(source.text(), *std::move(catalog));
   }
   const Catalog &photos = catalogs.at(options.data.text()), &tests = catalogs.at(options.test_data->text());
-  const int64_t drawings = deal.personal + deal.personal_validation + deal.personal_test;
+  const auto with_spares = [&](int64_t each) { return deal.clients * each * (100 + deal.spare_percent) / 100; };
   const std::set<int64_t> classes = forgotten_classes(deal.forget);
   options.train = deal.train, options.validation = deal.validation, options.test = deal.test;
   options.personal_data = options.data;
   options.personal_data->sketched = true;
-  options.personal = deal.clients * drawings * (100 + deal.spare_percent) / 100;
+  options.personal = with_spares(deal.personal + deal.personal_test);
+  options.personal_validation = with_spares(deal.personal_validation);
   options.forget = deal.forget;
   options.seed = deal.seed;
   ZKAPEX_TRY(const Splits dealt, make_splits(options, catalogs));
 
-  const SampleSet& personal = dealt.sets.at("personal");
-  std::vector<int64_t> pool = filtered(personal.indices, photos, classes, Keep::kOthers);
-  if (static_cast<int64_t>(pool.size()) < deal.clients * drawings)
-    return error("there are not enough images for the clients");
-  shuffle(pool, derived_seed(deal.seed, 200));
+  const auto pool_of = [&](const char* set, int64_t each) -> Result<std::vector<int64_t>> {
+    std::vector<int64_t> pool = filtered(dealt.sets.at(set).indices, photos, classes, Keep::kOthers);
+    if (static_cast<int64_t>(pool.size()) < deal.clients * each)
+      return error("there are not enough images for the clients");
+    shuffle(pool, derived_seed(deal.seed, 200));
+    return pool;
+  };
+  ZKAPEX_TRY(std::vector<int64_t> own_pool, pool_of("personal", deal.personal + deal.personal_test));
+  ZKAPEX_TRY(std::vector<int64_t> validation_pool, pool_of("personal-validation", deal.personal_validation));
+  const DataSource& sketches = dealt.sets.at("personal").source;
   std::vector<Splits> out;
   for (int64_t k = 0; k < deal.clients; ++k) {
     Splits own = dealt;
-    for (const auto& [name, count] : {std::pair("personal", deal.personal),
-                                      {"personal-validation", deal.personal_validation},
-                                      {"personal-test", deal.personal_test}}) {
-      own.sets[name] = {personal.source, take(pool, count)};
-    }
+    own.sets["personal"] = {sketches, take(own_pool, deal.personal)};
+    own.sets["personal-validation"] = {sketches, take(validation_pool, deal.personal_validation)};
+    own.sets["personal-test"] = {sketches, take(own_pool, deal.personal_test)};
     for (const std::string set : {"validation", "test"}) {
       const SampleSet& all = own.sets.at(set);
       own.sets["forget-" + set] = {all.source,

@@ -30,7 +30,9 @@ struct ImageDeal {
 // "personal-test" are the client's own drawings, of images that are in no other set. None is of a class that is
 // forgotten: with such drawings compensation would bring it back, as a part of what the client wants.
 //
-// "train", "test" and "validation" do not depend on what is forgotten.
+// "train", "test" and "validation" do not depend on what is forgotten. Validation images are drawn from the same part
+// of the files for every seed, and from nowhere else: no seed trains or tests on an image that another chose settings
+// on.
 [[nodiscard]] Result<std::vector<Splits>> deal_images(const ImageDeal& deal);
 
 [[nodiscard]] InputFormat image_format();

@@ -92,6 +92,27 @@ TEST_F(ImagesTest, WhatIsForgottenDoesNotChangeWhatIsTrainedOn) {
   EXPECT_FALSE(none(random.sets.at("personal"), 1));
 }
 
+TEST_F(ImagesTest, NoSeedUsesWhatAnotherChoosesSettingsOn) {
+  const Splits chosen_on = deal_images(deal_)->front();
+  for (const uint64_t seed : {6, 7, 8}) {
+    deal_.seed = seed;
+    const auto dealt = deal_images(deal_);
+    ASSERT_TRUE(dealt.ok()) << dealt.error().message;
+    for (const Splits& other : *dealt) {
+      EXPECT_NE(other.sets.at("test").indices, chosen_on.sets.at("test").indices);
+      for (const char* set : {"validation", "personal-validation"}) {
+        for (const char* used : {"train", "test", "personal", "personal-test"}) {
+          const SampleSet &a = chosen_on.sets.at(set), &b = other.sets.at(used);
+          std::vector<int64_t> both;
+          if (a.source.same_data(b.source))
+            std::ranges::set_intersection(a.indices, b.indices, std::back_inserter(both));
+          EXPECT_TRUE(both.empty()) << set << " " << used;
+        }
+      }
+    }
+  }
+}
+
 TEST_F(ImagesTest, SaysWhatIsMissing) {
   deal_.spare_percent = 0;
   EXPECT_NE(deal_images(deal_).error().message.find("not enough images"), std::string::npos);

@@ -68,7 +68,7 @@ Status run_baseline(const Code& code, const std::string& method, Model& personal
   return scrub(personal, forget, retained, options);
 }
 
-Result<ordered_json> figures_of(const Code& code, const Model& model) {
+Result<ordered_json> figures_of(const Code& code, const Model& model, const Model* exact) {
   ordered_json out;
   std::map<std::string, Evaluation> found;
   const std::string on = code.work().measured_on;
@@ -81,10 +81,9 @@ Result<ordered_json> figures_of(const Code& code, const Model& model) {
     out[name + "_accuracy"] = found[name].accuracy;
     out[name + "_perplexity"] = found[name].perplexity;
   }
-  ZKAPEX_TRY(const Path exact_folder, code.exact());
-  ZKAPEX_TRY(const auto exact, code.load(exact_folder));
   for (const auto& [name, set] :
        {std::pair<std::string, std::string>("forget", "forget"), {"personal", "personal-" + on}}) {
+    if (!exact) continue;
     ZKAPEX_TRY(const Samples samples, code.samples(set));
     ZKAPEX_TRY(out["alignment"][name], alignment(model, *exact, samples.batches(kBatch)));
   }
@@ -142,7 +141,12 @@ class Llm final : public Experiment {
     } else if (variant != "before" && variant != "exact") {
       ZKAPEX_CHECK(run_baseline(code, variant, *model));
     }
-    return figures_of(code, *model);
+    std::unique_ptr<Model> exact;
+    if (std::ranges::count(rows_, "exact", &TableRow::variant) > 0) {
+      ZKAPEX_TRY(const Path to_compare, code.exact());
+      ZKAPEX_TRY(exact, code.load(to_compare));
+    }
+    return figures_of(code, *model, exact.get());
   }
 
   [[nodiscard]] ordered_json describe() const override { return settings_.describe(); }

@@ -49,6 +49,11 @@ class Run {
  private:
   enum class Wait { kNo, kYes };
 
+  // Settings are chosen with other draws, hence other models and other forget sets, than those that are reported.
+  [[nodiscard]] uint64_t drawn_with(const CellKey& key) const {
+    return key.seed + (options_.measured_on == "validation" ? 1000 : 0);
+  }
+
   Status prepare() {
     Path config = options_.config;
     if (config.empty()) {
@@ -114,7 +119,7 @@ class Run {
                         .data = options_.data,
                         .models = cache() / "models",
                         .scratch = scratch};
-    Result<ordered_json> figures = experiment_->run(key.variant, key.seed, work);
+    Result<ordered_json> figures = experiment_->run(key.variant, drawn_with(key), work);
     ZKAPEX_CHECK(remove_tree(scratch));
     if (!figures.ok()) return figures.error().within(fmt::format("{}, seed {}", key.variant, key.seed));
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -152,7 +157,7 @@ class Run {
       ZKAPEX_TRY(auto cell, store_.load(key));
       if (!cell) return error("{} has gone", store_.file(key).string());
       machines.insert((*cell)["machine"].dump());
-      results.add(key.variant, key.seed, (*cell)["figures"]);
+      results.add(key.variant, drawn_with(key), (*cell)["figures"]);
       cells.push_back(*std::move(cell));
     }
     const ExperimentReport report = experiment_->report(results, config_.paper);

@@ -14,7 +14,7 @@ struct RunOptions {
   Path config;  // empty: where find_config finds it
   Path program;
   Path data;
-  uint64_t seeds = 3;      // 1 .. seeds
+  uint64_t seeds = 3;      // 1 .. seeds; on validation data 1000 is added to each
   uint64_t only_seed = 0;  // compute the cells of this seed alone and leave the others to other processes; 0: all
   bool quick = false;
   bool force = false;  // compute cells again that another configuration left

@@ -157,6 +157,18 @@ TEST_F(RunnerTest, CellsOfAnotherConfigurationAreRefusedOrMadeAgain) {
   EXPECT_FALSE(run().ok());
 }
 
+TEST_F(RunnerTest, SettingsAreChosenWithOtherSeeds) {
+  options_.measured_on = "validation";
+  options_.only_seed = 2;
+  EXPECT_EQ(run()->missing, 4U);
+  options_.only_seed = 0;
+  const auto done = run();
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  const json data = *read_json(done->json);
+  EXPECT_EQ(data["seeds"], json({1001, 1002, 1003}));
+  EXPECT_EQ(data["table"]["a"]["value"]["mean"], 1002.0);
+}
+
 TEST_F(RunnerTest, DamagedCellsAreRefused) {
   ASSERT_TRUE(run().ok());
   ASSERT_TRUE(write_text(cell("a-seed2"), "{\"format\": \"zkapex-ce").ok());

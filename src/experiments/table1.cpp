@@ -39,6 +39,7 @@ class Table1 final : public VisionExperiment {
     for (const std::string& method : methods)
       reader.require(row_of(method) != nullptr, "methods", fmt::format("has '{}', which is none", method));
     ZKAPEX_CHECK(reader.finish());
+    plan.has_exact = std::ranges::count(methods, "exact") > 0;
     for (size_t k = 0; k < plan.requests.size(); ++k) {
       for (const std::string& method : methods) plan.add(k, method, row_of(method)->title, row_of(method)->method);
     }

@@ -46,8 +46,8 @@ struct Proved {
 [[nodiscard]] Result<std::unique_ptr<Model>> baseline_model(Vision& vision, const std::string& method);
 
 // Accuracies on D_f ("forget_accuracy"), on held-out photos like it ("held_out_accuracy") and on personal data
-// ("personal_accuracy"), "membership", and "alignment" with exact unlearning.
-[[nodiscard]] Result<nlohmann::ordered_json> figures_of(Vision& vision, const Model& model);
+// ("personal_accuracy"), "membership", and "alignment" with exact unlearning if that is given.
+[[nodiscard]] Result<nlohmann::ordered_json> figures_of(Vision& vision, const Model& model, const Model* exact);
 
 // Adds "recovery" = (this − masked) / (before − masked) of personal accuracies; null where the mask did no harm.
 void add_recovery(Results& results, const std::string& variant, const std::string& before, const std::string& masked);

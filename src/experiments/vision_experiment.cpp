@@ -74,7 +74,12 @@ Result<ordered_json> VisionExperiment::run(const std::string& name, uint64_t see
   } else {
     ZKAPEX_TRY(model, baseline_model(vision, variant.method));
   }
-  ZKAPEX_TRY(ordered_json figures, figures_of(vision, *model));
+  std::unique_ptr<Model> exact;
+  if (plan_.has_exact) {
+    ZKAPEX_TRY(const Path folder, vision.exact());
+    ZKAPEX_TRY(exact, vision.load(folder));
+  }
+  ZKAPEX_TRY(ordered_json figures, figures_of(vision, *model, exact.get()));
   figures.update(details);
   ZKAPEX_CHECK(add_figures(vision, variant, *model, published ? &*published : nullptr, figures));
   return figures;

@@ -18,6 +18,7 @@ struct VisionPlan {
   VisionSettings settings;
   std::vector<ForgetRequest> requests;
   std::vector<VisionVariant> variants;
+  bool has_exact = true;  // to measure how far from it the variants are
 
   // The operator's settings for a request.
   [[nodiscard]] OperatorSettings unlearning(size_t request) const;

@@ -16,6 +16,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr uint64_t kForEverySeed = 0;  // the order that validation sets are dealt in
+
 std::string catalog_key(DataSource source) {
   source.sketched = false;
   return source.text();
@@ -24,7 +26,7 @@ std::string catalog_key(DataSource source) {
 // Hands out the samples of one source in a shuffled order, whole groups at a time.
 class Dealer {
  public:
-  Dealer(const Catalog& catalog, uint64_t seed) {
+  explicit Dealer(const Catalog& catalog) {
     const bool grouped = !catalog.groups.empty();
     const int64_t groups = grouped ? catalog.groups.back() + 1 : catalog.samples;
     members_.resize(static_cast<size_t>(groups));
@@ -33,6 +35,12 @@ class Dealer {
     }
     order_.resize(members_.size());
     std::iota(order_.begin(), order_.end(), size_t{0});
+  }
+
+  // What is left.
+  void reorder(uint64_t seed) {
+    order_.erase(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(next_));
+    next_ = 0;
     shuffle(order_, seed);
   }
 
@@ -179,7 +187,8 @@ Status Splits::check() const {
   if (whole != train.indices || !forget_set.source.same_data(train.source) || !retain.source.same_data(train.source)) {
     return error("'forget' and 'retain' do not make up 'train'");
   }
-  const std::vector<std::string> apart = {"train", "personal", "personal-test", "validation", "test"};
+  const std::vector<std::string> apart = {"train",         "personal",   "personal-validation",
+                                          "personal-test", "validation", "test"};
   for (size_t a = 0; a < apart.size(); ++a) {
     for (size_t b = a + 1; b < apart.size(); ++b) {
       if (!sets.contains(apart[a]) || !sets.contains(apart[b])) continue;
@@ -236,11 +245,16 @@ Result<Splits> make_splits(const SplitOptions& options, const std::map<std::stri
 
   // One dealer per source of data, so that no sample goes to two sets.
   std::map<std::string, Dealer> dealers;
+  std::vector<Dealer*> in_order;  // so that the names of sources do not matter
   for (const DataSource& source : {options.data, personal_source, test_source}) {
     const auto catalog = catalogs.find(catalog_key(source));
     if (catalog == catalogs.end()) return error("no catalog of {} was given", source.text());
-    dealers.try_emplace(catalog->first, catalog->second, derived_seed(options.seed, dealers.size()));
+    const auto [dealer, added] = dealers.try_emplace(catalog->first, catalog->second);
+    if (added) in_order.push_back(&dealer->second);
   }
+  const auto reorder = [&](uint64_t seed) {
+    for (size_t k = 0; k < in_order.size(); ++k) in_order[k]->reorder(derived_seed(seed, k));
+  };
   Splits out;
   out.seed = options.seed;
   out.forget = options.forget;
@@ -249,8 +263,11 @@ Result<Splits> make_splits(const SplitOptions& options, const std::map<std::stri
     out.sets[name] = {source, std::move(indices)};
     return Done{};
   };
-  ZKAPEX_CHECK(deal("test", test_source, options.test));
+  reorder(kForEverySeed);
   ZKAPEX_CHECK(deal("validation", test_source, options.validation));
+  ZKAPEX_CHECK(deal("personal-validation", personal_source, options.personal_validation));
+  reorder(options.seed);
+  ZKAPEX_CHECK(deal("test", test_source, options.test));
   ZKAPEX_CHECK(deal("personal", personal_source, options.personal));
   ZKAPEX_CHECK(deal("personal-test", personal_source, options.personal_test));
   ZKAPEX_CHECK(deal("train", options.data, options.train > 0 ? options.train : -1));

@@ -45,15 +45,16 @@ struct SampleSet {
 };
 
 struct Splits {
-  // "train" (D), "forget" (D_f) and "retain" (D_r, the rest of D), "personal" (D_p), "personal-test", "validation",
-  // "test", and for forget sets by class "forget-test": samples of these classes that no model was trained on.
+  // "train" (D), "forget" (D_f) and "retain" (D_r, the rest of D), "personal" (D_p), "personal-validation",
+  // "personal-test", "validation", "test", and for forget sets by class "forget-test": samples of these classes that no
+  // model was trained on.
   std::map<std::string, SampleSet> sets;
   uint64_t seed = 0;
   std::string forget;  // how the forget set was chosen
 
   [[nodiscard]] Result<SampleSet> get(std::string_view name) const;  // an unknown or empty set is an error
-  // forget and retain make up train; no sample of train is in personal, personal-test, validation or test; and so on
-  // for each pair of the latter.
+  // forget and retain make up train; no sample of train is in personal, personal-validation, personal-test, validation
+  // or test; and so on for each pair of the latter.
   [[nodiscard]] Status check() const;
 
   [[nodiscard]] Status save(const std::filesystem::path& path) const;
@@ -66,13 +67,14 @@ struct SplitOptions {
   std::optional<DataSource> personal_data;  // D_p; otherwise sketches of samples of `data` that are not in D
   std::optional<DataSource> test_data;      // validation and test; otherwise from `data`
   // Numbers of samples; a zero for `train` takes what the others leave.
-  int64_t train = 0, personal = 0, personal_test = 0, validation = 0, test = 0;
+  int64_t train = 0, personal = 0, personal_validation = 0, personal_test = 0, validation = 0, test = 0;
   // "random:0.05", "class:3", "classes:1,4,7", or "files:LIST" with one file name per line.
   std::string forget = "random:0.05";
   uint64_t seed = 1;
 };
 
-// `catalogs` by the text of the source without "+sketch".
+// `catalogs` by the text of the source without "+sketch". Validation sets are the same for every seed: settings that
+// were chosen on those of one seed have not seen what is tested with another.
 [[nodiscard]] Result<Splits> make_splits(const SplitOptions& options, const std::map<std::string, Catalog>& catalogs);
 
 }  // namespace zkapex

@@ -24,6 +24,7 @@ TEST(Splits, AreDisjointAndTheSameForTheSameSeed) {
   options.data = *DataSource::parse("idx:data#train");
   options.test_data = *DataSource::parse("idx:data#t10k");
   options.personal = 100, options.personal_test = 50, options.validation = 30, options.test = 40;
+  options.personal_validation = 20;
   const std::map<std::string, Catalog> catalogs = {{"idx:data#train", flat_catalog(1000)},
                                                    {"idx:data#t10k", flat_catalog(100)}};
   for (const std::string forget : {"random:0.1", "class:2", "classes:0,3"}) {
@@ -31,10 +32,10 @@ TEST(Splits, AreDisjointAndTheSameForTheSameSeed) {
     const auto splits = make_splits(options, catalogs);
     ASSERT_TRUE(splits.ok()) << splits.error().message;
     EXPECT_TRUE(splits->check().ok());
-    EXPECT_EQ(splits->sets.at("train").indices.size(), 850U);
+    EXPECT_EQ(splits->sets.at("train").indices.size(), 830U);
     EXPECT_EQ(splits->sets.at("personal").source.text(), "idx:data#train+sketch");
     if (forget == "random:0.1") {
-      EXPECT_EQ(splits->sets.at("forget").indices.size(), 85U);
+      EXPECT_EQ(splits->sets.at("forget").indices.size(), 83U);
     } else {
       for (const int64_t k : splits->sets.at("forget").indices)
         EXPECT_TRUE(forget == "class:2" ? k % 4 == 2 : k % 4 == 0 || k % 4 == 3);
@@ -46,7 +47,11 @@ TEST(Splits, AreDisjointAndTheSameForTheSameSeed) {
   }
   const auto first = make_splits(options, catalogs);
   options.seed = 2;
-  EXPECT_NE(make_splits(options, catalogs)->sets.at("train").indices, first->sets.at("train").indices);
+  const auto second = make_splits(options, catalogs);
+  for (const char* set : {"train", "personal", "personal-test", "test"})
+    EXPECT_NE(second->sets.at(set).indices, first->sets.at(set).indices) << set;
+  for (const char* set : {"validation", "personal-validation"})
+    EXPECT_EQ(second->sets.at(set).indices, first->sets.at(set).indices) << set;
 }
 
 TEST(Splits, GroupsAreNotCut) {
