@@ -18,9 +18,9 @@ struct DemoSettings {
   std::vector<std::string> clients = {"alice", "bob"};
 
   // Numbers of images. `personal...` are drawings, for each client its own.
-  int64_t train = 40000, validation = 2000, test = 8000;
-  int64_t personal = 4000, personal_validation = 1000, personal_test = 3000;
-  int64_t members = 1000;  // of the forgotten images, for membership inference
+  int64_t train = 5000, validation = 2000, test = 8000;
+  int64_t personal = 4000, personal_validation = 3000, personal_test = 6000;
+  int64_t members = 1000;  // of the forgotten images at most, for membership inference
   int64_t forgotten_class = 0;
 
   // The ViT.
@@ -32,7 +32,7 @@ struct DemoSettings {
   uint64_t block = 256, floor = 16;
   uint32_t curvature_bits = 8;
   double damping = 1e-2;  // of each block's mean diagonal
-  int64_t saliency_samples = 1024, fisher_samples = 2048;
+  int64_t saliency_samples = 1024, fisher_samples = 4000;
 
   [[nodiscard]] ImageDeal images() const;
   [[nodiscard]] VitShape model() const;
