@@ -19,7 +19,7 @@ build: ## build the program build/zkapex
 	@scripts/install-deps build learning
 	@scripts/build release zkapex
 
-demo: build ## the whole story on real images, about five minutes; then look at demo-out/report.html
+demo: build ## the whole story on real images, five to seven minutes; then look at demo-out/report.html
 	@build/zkapex demo --force
 
 test: deps format-check ## formatting, then all tests, optimised and under the address and undefined-behaviour sanitizers
