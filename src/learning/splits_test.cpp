@@ -104,7 +104,7 @@ TEST(Splits, FilesAreCheckedWhenLoaded) {
   const auto path = directory.path() / "splits.json";
   SplitOptions options;
   options.data = *DataSource::parse("idx:data#train");
-  options.personal = 10, options.test = 10;
+  options.personal = 10, options.test = 10, options.personal_validation = 5;
   const auto splits = make_splits(options, {{"idx:data#train", flat_catalog(100)}});
   ASSERT_TRUE(splits->save(path).ok());
   const auto loaded = Splits::load(path);
@@ -112,10 +112,15 @@ TEST(Splits, FilesAreCheckedWhenLoaded) {
   EXPECT_EQ(loaded->sets.at("personal").indices, splits->sets.at("personal").indices);
   EXPECT_NE(loaded->get("nothing").error().message.find("personal-test"), std::string::npos);
 
-  auto document = *read_json(path);
-  document["sets"]["personal"]["indices"] = document["sets"]["forget"]["indices"];
-  ASSERT_TRUE(write_json(path, document).ok());
-  EXPECT_NE(Splits::load(path).error().message.find("'train' and 'personal' share samples"), std::string::npos);
+  for (const std::string set : {"personal", "personal-validation", "personal-test", "validation", "test"}) {
+    auto document = *read_json(path);
+    document["sets"][set]["indices"] = document["sets"]["forget"]["indices"];
+    const auto refused = Splits::parse(document);
+    ASSERT_FALSE(refused.ok()) << set;
+    EXPECT_EQ(refused.error().message, fmt::format("'train' and '{}' share samples", set));
+    ASSERT_TRUE(write_json(path.string() + "-shared", document).ok());
+    EXPECT_NE(Splits::load(path.string() + "-shared").error().message.find("splits.json-shared"), std::string::npos);
+  }
 }
 
 TEST(DataSource, Words) {
