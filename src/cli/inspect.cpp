@@ -47,6 +47,7 @@ Status inspect_mask(const Options& options, Values& values) {
   values["deployment"] = to_hex(mask->deployment);
   values["window"] = mask->window;
   values["nonce"] = to_hex(mask->nonce);
+  if (mask->predecessor != Sha256::Digest{}) values["predecessor"] = to_hex(mask->predecessor);
   values["masked"] = mask->support.size();
   return Done{};
 }
@@ -77,11 +78,17 @@ Status inspect_proof(const Options& options, Values& values) {
   return Done{};
 }
 
+Values history_as_json(const History& history) {
+  auto out = Values::array();
+  for (const AppliedWindow& applied : history) out.push_back({{"window", applied.window}, {"mask", to_hex(applied.mask)}});
+  return out;
+}
+
 Status inspect_commitment(const Options& options, Values& values) {
   ZKAPEX_TRY(const auto file, read_public_file<ModelCommitment>(options.file));
   values["commitment"] = to_hex(file.digest());
   values["registration"] = to_hex(file.registration);
-  values["windows"] = file.windows;
+  values["windows"] = history_as_json(file.windows);
   values["rows"] = file.rows.size();
   return Done{};
 }
@@ -92,7 +99,7 @@ Status inspect_secret(const Options& options, Values& values) {
   values["client"] = secret.client;
   values["deployment"] = to_hex(secret.deployment);
   values["registration"] = to_hex(secret.registration);
-  values["windows"] = secret.windows;
+  values["windows"] = history_as_json(secret.windows);
   values["rows"] = secret.rows.size();
   values["model"] = secret.model_file;
   values["curvature"] = secret.store_file;
