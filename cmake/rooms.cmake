@@ -64,12 +64,13 @@ zkapex_room(weights ROOMS argument LIBRARIES nlohmann_json::nlohmann_json)
 zkapex_room(curvature ROOMS weights)
 zkapex_room(unlearning ROOMS curvature)
 zkapex_room(attestation ROOMS unlearning)
+zkapex_room(parties ROOMS attestation)
 if(ZKAPEX_LEARNING OR ZKAPEX_LEARNING_FILES)
   include(cmake/learning.cmake)
 endif()
 
 # cli/ is a room like the others; the program is its main.cpp.
-zkapex_room(cli EXCEPT "/(learning|demo)_[^/]*\\.cpp$" ROOMS attestation LIBRARIES CLI11::CLI11 nlohmann_json::nlohmann_json)
+zkapex_room(cli EXCEPT "/(learning|demo)_[^/]*\\.cpp$" ROOMS parties LIBRARIES CLI11::CLI11 nlohmann_json::nlohmann_json)
 add_executable(zkapex src/cli/main.cpp)
 target_link_libraries(zkapex PRIVATE zkapex_cli)
 # The learning commands are a second program, beside the first, which hands over to it: only it loads libtorch.
