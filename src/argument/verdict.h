@@ -65,6 +65,50 @@ enum class Reason {
   return "unknown";
 }
 
+// What to do about it, in one sentence; docs/reasons.md has them all.
+[[nodiscard]] constexpr std::string_view advice(Reason reason) {
+  switch (reason) {
+    case Reason::kLength:
+      return "Ask the client to make the proof again with this version and with the deployment and mask that you "
+             "published.";
+    case Reason::kVersion:
+      return "Use the same version of zkapex on both sides, and ask for the proof again.";
+    case Reason::kScalar:
+    case Reason::kPoint:
+      return "No honest client sends such bytes: ask for the file again, and treat a second one like it as an attempt "
+             "to cheat.";
+    case Reason::kZeroChallenge:
+      return "Ask the client to make the proof again: its randomness is fresh each time.";
+    case Reason::kEquation:
+      return "What the client claims is false: do not count it as having unlearned; it may prove the same window "
+             "again.";
+    case Reason::kStatement:
+      return "Check that deployment, registration and commitment belong together; if they do, the client has to "
+             "register anew.";
+    case Reason::kDeployment:
+      return "Give the deployment that the client registered for, or ask the client to register for this one.";
+    case Reason::kRegistration:
+      return "Give the registration that the client last sent you, and the commitment that followed from it.";
+    case Reason::kClient:
+      return "Check whose file this is: a proof counts only for the client that made it.";
+    case Reason::kMask:
+      return "Give the mask that was published for this window, and ask for a proof of that one.";
+    case Reason::kWindow:
+      return "Nothing is to be done: this client's proof of the window was accepted before.";
+    case Reason::kModel:
+      return "Give the commitment that the client's last accepted window left; if there is none, ask for the windows "
+             "in "
+             "their order.";
+    case Reason::kOperator:
+      return "Ask for a proof of the operator that is due, or say with --operator that the other one is.";
+    case Reason::kCertificate:
+      return "Ask the client to register with a certificate, or accept that nothing bounds its curvature.";
+    case Reason::kFile:
+      return "Check the path, and ask the client to send the file again.";
+  }
+  return "See docs/reasons.md.";
+}
+
 struct Rejection {
   Reason reason;
   std::string detail;
