@@ -109,6 +109,7 @@ if(ZKAPEX_TESTS)
   add_test(NAME cli COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/cli/cli_test.py $<TARGET_FILE:zkapex>)
   add_test(NAME attestation_commands COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/cli/attestation_test.py $<TARGET_FILE:zkapex>)
   add_test(NAME provider_commands COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/cli/provider_test.py $<TARGET_FILE:zkapex>)
+  add_test(NAME first_use COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/cli/first_use_test.py $<TARGET_FILE:zkapex>)
   if(ZKAPEX_LEARNING)
     add_test(NAME cli_learning
       COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/cli/learning_test.py $<TARGET_FILE:zkapex>)

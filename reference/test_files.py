@@ -103,6 +103,7 @@ class DeploymentTest(unittest.TestCase):
             ("floor", dict(floor=2**40 + 1)), ("out of range", dict(digits=0)), ("out of range", dict(places=19)),
             ("out of range", dict(digits=10**15 + 1)), ("one form", dict(digits=10)), ("below one", dict(places=18)),
             ("cap is", dict(cap=(2**32 + 1, 1))), ("cap is", dict(cap=(1, 0))), ("cap is", dict(cap=(1, 2**32 + 1))),
+            ("says nothing", dict(digits=46, places=0)),  # √8 · (2^14 − 1) / 2^10 = 45.25…
             ("slacks", dict(width=53, cap=(2**32, 1))), ("slacks", dict(width=30)),
             ("bit planes", dict(width=20, geometry=(1, 64))), ("rows of", dict(geometry=(4, 32))),
             ("blocks of", dict(geometry=(0, 64))), ("blocks of", dict(geometry=(1025, 2**22))),

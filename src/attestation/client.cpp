@@ -29,12 +29,11 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// Rows of the tensors that no operator touches. They are committed, not proved: any integer of 53 bits will do.
+// Rows of the tensors that no operator touches. They are committed, not proved: any integer will do.
 Result<CommittedRows> commit_unchanged(const Deployment& deployment, const Checkpoint& model,
                                        const Generators& generators, Nonces& nonces, ThreadPool& pool) {
   const Layout& layout = deployment.layout();
-  const FixedPoint format{.fraction_bits = deployment.parameters().weights.fraction_bits,
-                          .width = FixedPoint::kMaxWidth};
+  const uint32_t fraction_bits = deployment.parameters().weights.fraction_bits;
   const uint64_t n = layout.geometry().row;
   CommittedRows out;
   std::vector<int64_t> row(n);
@@ -44,7 +43,7 @@ Result<CommittedRows> commit_unchanged(const Deployment& deployment, const Check
     for (uint64_t t = 0; t < tensor.rows; ++t) {
       std::fill(row.begin(), row.end(), 0);
       const uint64_t count = std::min(n, tensor.count - t * n);
-      ZKAPEX_CHECK(format.read(model.tensors()[k], t * n, std::span(row).first(count)));
+      ZKAPEX_CHECK(read_unchanged(model.tensors()[k], fraction_bits, t * n, std::span(row).first(count)));
       ZKAPEX_TRY(const CommittedRows committed, commit_integers_var(generators, row, n, nonces, pool));
       out.encoded.push_back(committed.encoded[0]);
       out.blindings.push_back(committed.blindings[0]);

@@ -1,6 +1,7 @@
 #include "attestation/secret_file.h"
 
 #include "attestation/files.h"
+#include "base/file_kind.h"
 
 namespace zkapex {
 
@@ -72,7 +73,7 @@ Result<Start> read_start(const FileReader& file) {
   ZKAPEX_CHECK(file.read_at(0, fixed));
   ByteReader in(fixed);
   ZKAPEX_TRY(const ByteView magic, in.raw(kKind.magic.size()));
-  if (!std::ranges::equal(magic, view(kKind.magic))) return error("this is not {} file", kKind.name);
+  if (!std::ranges::equal(magic, view(kKind.magic))) return wrong_kind(fixed, kKind.name);
   ZKAPEX_TRY(const uint32_t version, in.u32());
   if (version != kKind.version)
     return error("this is {} file of version {}; version {} is supported", kKind.name, version, kKind.version);

@@ -143,7 +143,13 @@ class Attestation(WithWorld):
     def test_an_interrupted_store_is_gone_on_with(self):
         whole = (self.root / "alice-store.zka").read_bytes()
         store = self.scratch / "s.zka"
+        # What a run that was stopped has left: the first blocks, and a note of what they are made from.
+        fisher = {name: {"type": "F32", "shape": [32, len(values) // 32],
+                         "sha256": hashlib.sha256(struct.pack(f"<{len(values)}f", *values)).hexdigest()}
+                  for name, values in sorted(read_safetensors(self.root / "alice-fisher.safetensors").items())}
+        note = {"command": "curvature", "relative_damping": 0.01, "fisher": fisher}
         (self.scratch / "s.zka.partial").write_bytes(whole[:len(whole) // 2])
+        (self.scratch / "s.zka.partial.json").write_text(json.dumps(note, indent=2) + "\n")
         run = zkapex("curvature", "--deployment", self.root / "deployment.zka", "--model",
                      self.root / "alice.safetensors", "--fisher", self.root / "alice-fisher.safetensors", "-o", store,
                      "--json", "--memory", "64M")

@@ -120,7 +120,7 @@ Status make_store(const Path& path, const Deployment& deployment, uint64_t seed,
                maker.from_gradients(gradients, block, std::span(patterns).subspan(k * entries, entries)));
     (void)statistics;
   }
-  ZKAPEX_TRY(StoreWriter writer, StoreWriter::open(path, store_header_for(deployment), true));
+  ZKAPEX_TRY(StoreWriter writer, StoreWriter::open(path, store_header_for(deployment), "", true));
   Progress progress(style, "making curvature", "blocks", deployment.layout().blocks());
   constexpr uint64_t kAtOnce = 512;
   std::vector<int16_t> factors(kAtOnce * entries);

@@ -6,6 +6,7 @@
 
 #include "attestation/inputs.h"
 #include "attestation/secret_file.h"
+#include "base/file_kind.h"
 #include "cli/work.h"
 #include "weights/checkpoint.h"
 
@@ -66,6 +67,7 @@ Status inspect_registration(const Options& options, Values& values) {
 
 Status inspect_proof(const Options& options, Values& values) {
   ZKAPEX_TRY(const auto file, read_public_file<ProofFile>(options.file));
+  values["proof"] = to_hex(ByteView(file.encode()).last(Sha256::Digest().size()));
   values["client"] = file.client;
   values["window"] = file.window;
   values["operator"] = name(file.op);
@@ -90,6 +92,18 @@ Status inspect_commitment(const Options& options, Values& values) {
   values["registration"] = to_hex(file.registration);
   values["windows"] = history_as_json(file.windows);
   values["rows"] = file.rows.size();
+  return Done{};
+}
+
+Status inspect_registered(const Options& options, Values& values) {
+  ZKAPEX_TRY(const auto file, read_public_file<Registered>(options.file));
+  values["registration"] = to_hex(file.digest);
+  values["client"] = file.client;
+  values["curvature"] = file.certificate ? "proved" : "assumed, not proved";
+  values["model"] = to_hex(file.model.digest());
+  values["rows"] = file.model.rows.size();
+  values["curvature_rows"] = file.curvature.size();
+  values["unchanged_rows"] = file.unchanged.size();
   return Done{};
 }
 
@@ -142,6 +156,33 @@ Status inspect_checkpoint(const Options& options, Values& values) {
   return Done{};
 }
 
+Status inspect_splits(const Options& options, Values& values) {
+  ZKAPEX_TRY(const Bytes text, read_file(options.file, size_t{1} << 30));
+  const auto document = nlohmann::json::parse(text, nullptr, false);
+  const auto damaged = [&] { return error("{}: a split file that is damaged", options.file.string()); };
+  if (!document.is_object() || !document.contains("sets") || !document["sets"].is_object()) return damaged();
+  for (const char* key : {"version", "seed", "forget"}) values[key] = document.value(key, nlohmann::json());
+  auto sets = Values::object();
+  for (const auto& [name, set] : document["sets"].items()) {
+    if (!set.is_object() || !set.contains("indices") || !set["indices"].is_array()) return damaged();
+    sets[name] = {{"samples", set["indices"].size()}, {"source", set.value("source", nlohmann::json())}};
+  }
+  values["sets"] = std::move(sets);
+  return Done{};
+}
+
+Status inspect_client_folder(const Options& options, Values& values) {
+  const ClientFolder folder{options.file};
+  auto files = Values::array();
+  for (const Path& path : {folder.deployment(), folder.registration(), folder.secret()}) {
+    if (std::filesystem::exists(path)) files.push_back(path.filename().string());
+  }
+  values["files"] = std::move(files);
+  Options of_file = options;
+  of_file.file = std::filesystem::exists(folder.secret()) ? folder.secret() : folder.registration();
+  return of_file.file == folder.secret() ? inspect_secret(of_file, values) : inspect_registration(of_file, values);
+}
+
 struct Inspector {
   std::string_view magic, kind;
   Status (*inspect)(const Options&, Values&);
@@ -152,21 +193,43 @@ constexpr Inspector kInspectors[] = {
     {RegistrationFile::kKind.magic, "registration", inspect_registration},
     {ProofFile::kKind.magic, "proof", inspect_proof},
     {ModelCommitment::kKind.magic, "model commitment", inspect_commitment},
+    {Registered::kKind.magic, "verified registration", inspect_registered},
     {ClientSecret::kKind.magic, "client secret", inspect_secret},
     {"ZKAPEXCV", "curvature store", inspect_store},
 };
 constexpr Inspector kCheckpoint{"", "checkpoint", inspect_checkpoint};
+constexpr Inspector kSplits{"", "split file", inspect_splits};
+constexpr Inspector kClientFolder{"", "client's folder", inspect_client_folder};
+
+Result<Inspector> inspector_for_folder(const Path& path) {
+  const auto has = [&](const char* name) { return std::filesystem::exists(path / name); };
+  if (has("model.safetensors") || has("model.safetensors.index.json")) return kCheckpoint;
+  if (has("registration.zka") || has("secret.zka")) return kClientFolder;
+  if (has("config.json"))
+    return error("{} is the folder of a model without weights: config.json, but no model.safetensors", path.string());
+  return error(
+      "{} is a folder, neither of a model (model.safetensors, or its index) nor of a client (registration.zka)",
+      path.string());
+}
 
 Result<Inspector> inspector_for(const Path& path) {
-  if (std::filesystem::is_directory(path)) return kCheckpoint;
+  if (std::filesystem::is_directory(path)) return inspector_for_folder(path);
   ZKAPEX_TRY(const FileReader file, FileReader::open(path));
-  std::array<uint8_t, 8> magic{};
-  if (file.size() < magic.size()) return error("{}: too short to be any file that zkapex knows", path.string());
-  ZKAPEX_CHECK(file.read_at(0, magic));
+  if (file.size() == 0) return error("{} is empty", path.string());
+  Bytes start(std::min<uint64_t>(file.size(), 4096));
+  ZKAPEX_CHECK(file.read_at(0, start));
   for (const Inspector& inspector : kInspectors) {
-    if (std::ranges::equal(view(inspector.magic), magic)) return inspector;
+    if (std::ranges::equal(view(inspector.magic), ByteView(start).first(std::min<size_t>(start.size(), 8))))
+      return inspector;
   }
-  return kCheckpoint;
+  const std::string_view kind = kind_of_file(start);
+  if (kind == "a split file") return kSplits;
+  const bool index = path.filename().string().ends_with(".index.json");
+  if (kind == "a checkpoint" || path.extension() == ".safetensors" || index) return kCheckpoint;
+  if (kind.empty())
+    return error("{}: no kind of file that zkapex knows; it begins with the bytes {}", path.string(),
+                 to_hex(ByteView(start).first(std::min<size_t>(start.size(), 8))));
+  return error("{}: this is {}, not a file of zkapex, a checkpoint or a split file", path.string(), kind);
 }
 
 Result<std::string> file_digest(const Path& path, ProgressStyle style) {
@@ -190,7 +253,7 @@ Result<Verdict> inspect(const Options& options) {
   if (std::filesystem::is_regular_file(options.file))
     report.values["file_bytes"] = std::filesystem::file_size(options.file);
   ZKAPEX_CHECK(inspector.inspect(options, report.values));
-  if (inspector.kind == kCheckpoint.kind && std::filesystem::is_regular_file(options.file)) {
+  if (std::filesystem::is_regular_file(options.file)) {
     ZKAPEX_TRY(report.values["sha256"], file_digest(options.file, options.common.progress_style()));
   }
   if (options.common.json) {
@@ -214,16 +277,19 @@ Result<Verdict> inspect(const Options& options) {
 void add_inspect(CLI::App& parent, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = parent.add_subcommand("inspect", "Say what a file is: any of zkapex's, or safetensors");
-  command->add_option("file", options->file, "The file; for a checkpoint also its folder or index")->required();
+  command->add_option("file", options->file, "The file; also the folder of a model or a client")->required();
   command->add_flag("--tensors", options->tensors, "List the tensors of a deployment or a checkpoint");
   options->common.offer_json(*command);
   options->common.offer_quiet(*command);
   options->common.offer_threads(*command);
   options->common.offer_memory(*command);
   command->footer(
-      "The digests are those by which files name each other. Of a client's secret nothing secret is shown. One thread "
-      "and\n"
-      "little memory are enough: --threads and --memory are there for scripts that give them to every command.\n\n"
+      "A file of zkapex has two digests. The one under its kind (deployment, mask, registration, proof, commitment) is "
+      "its\n"
+      "last 32 bytes, by which other files name it; sha256 is that of the whole file, as sha256sum prints it. Of a "
+      "client's\n"
+      "secret nothing secret is shown. One thread and little memory are enough: --threads and --memory are there for\n"
+      "scripts that give them to every command.\n\n"
       "Examples:\n"
       "  zkapex inspect deployment.zka\n"
       "  zkapex inspect --tensors model.safetensors\n"

@@ -20,7 +20,8 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  zkapex bench kernels          how fast this machine computes what proofs are made of\n"
     "  zkapex verify --help          the options of a command\n\n"
-    "Exit status: 0 done or accepted, 1 rejected, 2 bad input or usage.\n"
+    "Exit status: 0 done or accepted, 1 rejected, 2 bad input or usage: one line on stderr, and with --json also\n"
+    "{\"error\": ...} on stdout.\n"
     "Environment: ZKAPEX_CPU=portable does without vector instructions; generators of commitments are kept in\n"
     "$ZKAPEX_CACHE, else $XDG_CACHE_HOME/zkapex, else ~/.cache/zkapex.";
 

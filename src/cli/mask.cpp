@@ -27,6 +27,17 @@ Result<std::array<uint8_t, 32>> nonce_of(const std::string& hex) {
   return out;
 }
 
+std::vector<std::string> warnings_of(const Mask& mask, const Layout& layout, const Checkpoint& scores) {
+  std::vector<std::string> out = mask_warnings(mask.support.size(), layout.coordinates());
+  for (const LayoutTensor& tensor : layout.tensors()) {
+    if (tensor.covered || scores.find(tensor.name) == nullptr) continue;
+    out.push_back(fmt::format(
+        "the scores also have '{}', which is not covered: is this a model, given in place of scores?", tensor.name));
+    break;
+  }
+  return out;
+}
+
 Result<Verdict> make_mask(const Options& options) {
   ZKAPEX_CHECK(check_output(options.out, options.common.force));
   ZKAPEX_TRY(const Decimal ratio, Decimal::parse(options.ratio));
@@ -61,11 +72,13 @@ Result<Verdict> make_mask(const Options& options) {
   Report report{.headline = fmt::format("{}: a mask for the window {}", options.out.string(), mask.window)};
   report.values["file_bytes"] = bytes.size();
   report.values["mask"] = to_hex(mask.digest());
+  report.values["sha256"] = to_hex(sha256(bytes));
   report.values["window"] = mask.window;
   report.values["masked"] = mask.support.size();
   report.values["covered_weights"] = weights;
   report.values["nonce"] = to_hex(mask.nonce);
   if (!options.after.empty()) report.values["predecessor"] = to_hex(mask.predecessor);
+  report.warnings = warnings_of(mask, deployment.layout(), scores);
   report.print(options.common.json);
   return Verdict::kDone;
 }
@@ -84,7 +97,8 @@ void add_mask(CLI::App& parent, Action& action) {
   command->add_option("-o,--output", options->out, "The mask file to write")->required();
   options->common.offer_all(*command);
   command->footer(
-      "Scores are tensors with the names and sizes of the covered ones. The highest are removed, over all tensors\n"
+      "Scores are tensors with the names and sizes of the covered ones, and no others. The highest are removed, over "
+      "all tensors\n"
       "together; equal scores go by position, so that every machine finds the same mask. One thread and little memory "
       "are\n"
       "enough: --threads and --memory are there for scripts that give them to every command.\n\n"

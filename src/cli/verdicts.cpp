@@ -29,6 +29,7 @@ std::string verdict_line(const std::optional<Rejection>& rejection, const std::s
 void put_rejection(const Rejection& rejection, nlohmann::ordered_json& out) {
   out["reason"] = name(rejection.reason);
   out["detail"] = rejection.detail;
+  out["advice"] = advice(rejection.reason);
 }
 
 nlohmann::ordered_json as_json(const Deployment& deployment, const Mask& mask, const Judgement& judgement) {
@@ -46,6 +47,7 @@ nlohmann::ordered_json as_json(const Deployment& deployment, const Mask& mask, c
       out["certified_error"] = judgement.op == Operator::kGroupObs ? deployment.parameters().error.text() : "0";
     out["curvature"] = curvature_note(judgement.certificate);
     out["masked"] = mask.support.size();
+    if (const auto loose = deployment.loose(); !loose.empty()) out["loose"] = loose;
     out["not_proved"] = not_proved(judgement);
   }
   out["proof_bytes"] = judgement.proof_bytes;

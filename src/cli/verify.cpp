@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <set>
 
 #include "attestation/inputs.h"
 #include "base/names.h"
@@ -58,6 +59,15 @@ Result<Verdict> verify_one(const Options& options, const Provider& provider, siz
   return judgement.rejection ? Verdict::kRejected : Verdict::kDone;
 }
 
+// For each reason that occurs, once.
+void print_advice(const std::vector<Judgement>& judgements) {
+  std::set<std::string_view> told;
+  for (const Judgement& judgement : judgements) {
+    if (!judgement.rejection || !told.insert(name(judgement.rejection->reason)).second) continue;
+    fmt::print("{}: {}\n", name(judgement.rejection->reason), advice(judgement.rejection->reason));
+  }
+}
+
 void print_batch(const Options& options, const Provider& provider, const std::vector<std::string>& folders,
                  const std::vector<Judgement>& judgements, size_t rejected) {
   const Deployment& deployment = provider.ledger.deployment();
@@ -75,6 +85,8 @@ void print_batch(const Options& options, const Provider& provider, const std::ve
                                        : "curvature assumed, not proved, no certified error"));
     }
     fmt::print("window {}: {} accepted, {} rejected\n", in_quotes(provider.mask.window), accepted, rejected);
+    for (const std::string& loose : deployment.loose()) fmt::print("loose: {}\n", loose);
+    print_advice(judgements);
     return;
   }
   auto list = nlohmann::ordered_json::array();
@@ -142,8 +154,9 @@ void add_verify(CLI::App& parent, Action& action) {
       "contain that of the client's last window (mask --after).\n\n"
       "In a batch all proofs are checked by one multiplication, and the false ones are named. A file that is missing,\n"
       "damaged, too long, a link or no file at all is its own client's rejection. Exit status 1 if any is rejected.\n\n"
-      "Reasons for a rejection: length, version, scalar, point, zero challenge, equation, statement, deployment,\n"
-      "registration, client, mask, window, model, operator, certificate, file.\n\n"
+      "A rejection names one reason (length, version, scalar, point, zero challenge, equation, statement, deployment,\n"
+      "registration, client, mask, window, model, operator, certificate, file) and says what to do; docs/reasons.md\n"
+      "explains each.\n\n"
       "Examples:\n"
       "  zkapex verify --ledger ledger --mask psi.zka --proof proof.zka\n"
       "  zkapex verify --ledger ledger --mask psi.zka --batch uploads --json");
