@@ -20,7 +20,7 @@ if(ZKAPEX_LEARNING)
   find_path(ZKAPEX_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-openmp openblas)
   # stdc++ first: the libtorch of Python's package has an old, partial std::filesystem of its own in it, which would
   # otherwise be found before that of the standard library.
-  zkapex_room(learning EXCEPT ${without_torch} ROOMS learning_files attestation
+  zkapex_room(learning EXCEPT ${without_torch} ROOMS learning_files parties
     LIBRARIES stdc++ ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX)
   # Newer libtorchs bring the headers of another fmt: those of the library that is linked come first.
   get_target_property(fmt_include fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
@@ -43,7 +43,7 @@ endif()
 
 # Experiments: what runs cells and makes tables of them needs no libtorch either.
 set(experiment_frame "/(cells|chart|config|folders|machine|report|runner)(_test)?\\.cpp$")
-zkapex_room(experiment_frame FOLDER experiments ONLY ${experiment_frame} ROOMS learning_files attestation)
+zkapex_room(experiment_frame FOLDER experiments ONLY ${experiment_frame} ROOMS learning_files parties)
 if(ZKAPEX_LEARNING)
   zkapex_room(experiments EXCEPT ${experiment_frame} ROOMS experiment_frame learning)
   target_precompile_headers(zkapex_experiments REUSE_FROM zkapex_learning)

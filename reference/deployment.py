@@ -127,9 +127,10 @@ class Mask:
     """Ψ: which coordinates become zero in which window. Coordinates are coded by their gaps."""
 
     def __init__(self, data):
-        content, self.digest = unframe(b"ZKAPEXPS", 1, data)
+        content, self.digest = unframe(b"ZKAPEXPS", 2, data)
         r = Reader(content)
         self.deployment, self.window, self.nonce = r.raw(32), r.text(MAX_IDENTIFIER), r.raw(32)
+        self.predecessor = r.raw(32)
         check_identifier(self.window)
         count = r.u64()
         refuse_if(count == 0, "the mask is empty")

@@ -83,26 +83,28 @@ enum class Reason {
       return "What the client claims is false: do not count it as having unlearned; it may prove the same window "
              "again.";
     case Reason::kStatement:
-      return "Check that deployment, registration and commitment belong together; if they do, the client has to "
-             "register anew.";
+      return "Check that deployment, ledger and mask belong together; if they do, ask the client for the file again.";
     case Reason::kDeployment:
       return "Give the deployment that the client registered for, or ask the client to register for this one.";
     case Reason::kRegistration:
-      return "Give the registration that the client last sent you, and the commitment that followed from it.";
+      return "Admit the client's registration first (zkapex admit), or ask for a proof under the one that the ledger "
+             "has.";
     case Reason::kClient:
-      return "Check whose file this is: a proof counts only for the client that made it.";
+      return "Check whose file this is: a name belongs to the first registration under it, and a proof to the client "
+             "that made it.";
     case Reason::kMask:
-      return "Give the mask that was published for this window, and ask for a proof of that one.";
+      return "Give the mask that was published for this window, made with mask --after the client's last one, and ask "
+             "for a proof of it.";
     case Reason::kWindow:
       return "Nothing is to be done: this client's proof of the window was accepted before.";
     case Reason::kModel:
-      return "Give the commitment that the client's last accepted window left; if there is none, ask for the windows "
-             "in "
-             "their order.";
+      return "The proof does not start where the ledger says that the client is: ask for its windows in their order, "
+             "each from the state that the last accepted one left.";
     case Reason::kOperator:
       return "Ask for a proof of the operator that is due, or say with --operator that the other one is.";
     case Reason::kCertificate:
-      return "Ask the client to register with a certificate, or accept that nothing bounds its curvature.";
+      return "Ask the client to register with a certificate; --allow-uncertified waives it, and then no error is "
+             "certified.";
     case Reason::kFile:
       return "Check the path, and ask the client to send the file again.";
   }

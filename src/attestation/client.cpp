@@ -245,8 +245,17 @@ Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings&
   ZKAPEX_TRY(const OpenSecret state, OpenSecret::open(folder.secret(), deployment));
   const ClientSecret& secret = state.secret();
   ZKAPEX_TRY(const Mask mask, read_mask(request.mask, deployment));
-  for (const std::string& window : secret.windows) {
-    if (window == mask.window) return error("the window '{}' was applied to this client already", window);
+  if (has_applied(secret.windows, mask.window))
+    return error("the window '{}' was applied to this client already", mask.window);
+  std::optional<Mask> last_mask;
+  if (!secret.windows.empty()) {
+    ZKAPEX_TRY(last_mask, read_mask(folder.mask(), deployment));
+    if (!mask.contains(*last_mask)) {
+      return error(
+          "{} leaves out weights that the window '{}' removed from this client: ask the provider for a mask that "
+          "was made with mask --after",
+          request.mask.string(), secret.windows.back().window);
+    }
   }
   if (secret.windows.size() == kMaxWindows) {
     return error("this client has applied {} windows, as many as a registration allows: register it anew", kMaxWindows);
@@ -275,9 +284,9 @@ Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings&
              run_operator(deployment, mask, request.op, store, read, settings, report.summary));
   watch.lap("apply");
   ZKAPEX_TRY(const WindowBits bits, WindowBits::make(deployment, plan, before, after, *settings.pool));
-  const ModelCommitment current{registered.digest, secret.windows, secret.rows};
-  const WindowStatement statement{
-      &deployment, &mask, secret.client, registered.digest, secret.rows, registered.curvature, registered.unchanged};
+  const ClientRecord record{registered, {registered.digest, secret.windows, secret.rows}, std::move(last_mask)};
+  const ModelCommitment& current = record.current;
+  const WindowStatement statement = window_statement(deployment, registered, current, mask);
   const ModelOpenings openings{{secret.model_blindings.data(), secret.model_blindings.size()},
                                {secret.curvature_blindings.data(), secret.curvature_blindings.size()}};
   ZKAPEX_TRY(Scratch scratch, Scratch::in(request.client));
@@ -292,7 +301,7 @@ Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings&
   const Bytes bytes = file.encode();
   // Another store than the registered one, or a machine that errs, must not move the client to where no provider
   // follows.
-  const Verdict verdict = verify_window_file(deployment, registered, current, mask, file, generators, *settings.pool);
+  const Verdict verdict = verify_window_file(deployment, record, mask, file, generators, *settings.pool);
   if (!verdict) {
     return error("the proof does not hold ({}): is the curvature store the one that was registered?",
                  name(verdict.error().reason));
@@ -323,6 +332,7 @@ Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings&
   }
   ZKAPEX_CHECK(write_unlearned(request.model_out, deployment, model, after.packed(), settings.force));
   ZKAPEX_CHECK(write_file(request.proof_out, bytes, {.overwrite = settings.force}));
+  ZKAPEX_CHECK(write_file(folder.mask(), mask.serialize(), {.overwrite = true}));
   ZKAPEX_CHECK(writer.commit());  // last: until here the client is where it was
   watch.lap("write");
   report.masked = mask.support.size();

@@ -2,6 +2,7 @@
 //   deployment.zka     a copy of the provider's
 //   registration.zka   public: commitments and range proof
 //   secret.zka         private: integers and openings, replaced as a whole by every window
+//   mask.zka           of the last window, which later masks must contain
 #pragma once
 
 #include "argument/generators.h"
@@ -17,6 +18,7 @@ struct ClientFolder {
   [[nodiscard]] Path deployment() const { return folder / "deployment.zka"; }
   [[nodiscard]] Path registration() const { return folder / "registration.zka"; }
   [[nodiscard]] Path secret() const { return folder / "secret.zka"; }
+  [[nodiscard]] Path mask() const { return folder / "mask.zka"; }
 };
 
 // How to work: what commands share.

@@ -95,7 +95,7 @@ SecretBytes encode_secret_header(const ClientSecret& secret) {
   open.text(secret.client);
   open.text(secret.model_file);
   open.text(secret.store_file);
-  put_windows(open, secret.windows);
+  put_history(open, secret.windows);
   open.u64(secret.rows.size());
   for (const EncodedPoint& row : secret.rows) open.raw(row);
   SecretBytes out;
@@ -113,7 +113,7 @@ Result<ClientSecret> decode_secret_header(ByteView bytes) {
   ZKAPEX_TRY(out.client, in.text(kMaxClientName));
   ZKAPEX_TRY(out.model_file, in.text(kMaxPath));
   ZKAPEX_TRY(out.store_file, in.text(kMaxPath));
-  ZKAPEX_TRY(out.windows, get_windows(in));
+  ZKAPEX_TRY(out.windows, get_history(in));
   ZKAPEX_TRY(const uint64_t rows, in.u64());
   if (rows > in.left() / 32) return error("truncated: {} rows do not fit", rows);
   out.rows.resize(rows);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "argument/transcript.h"
+#include "attestation/files.h"
 #include "base/files.h"
 #include "base/framed.h"
 #include "base/secret.h"
@@ -18,7 +19,7 @@ struct ClientSecret {
   Sha256::Digest deployment{}, registration{};
   std::string client;
   std::string model_file, store_file;  // where the checkpoint and the curvature store are
-  std::vector<std::string> windows;    // applied so far
+  History windows;                     // applied so far
   std::vector<EncodedPoint> rows;      // Com(θ), covered tensors
   SecretVector<Scalar> model_blindings, curvature_blindings;
 };

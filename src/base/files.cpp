@@ -12,16 +12,9 @@
 #include <system_error>
 #include <utility>
 
-#include "base/random.h"
-
 namespace zkapex {
 
 namespace {
-
-// "cannot read data.bin: No such file or directory"; `code` is errno right after the call that failed.
-Error failure(std::string_view action, const Path& path, int code) {
-  return error("cannot {} {}: {}", action, path.string(), std::generic_category().message(code));
-}
 
 class Descriptor {
  public:
@@ -54,9 +47,9 @@ Result<Buffer> read_whole(const Path& path, size_t max_size) {
   };
 
   const Descriptor file(retry_if_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
-  if (!file.ok()) return failure("read", path, errno);
+  if (!file.ok()) return file_failure("read", path, errno);
   struct stat info {};
-  if (::fstat(file.get(), &info) != 0) return failure("read", path, errno);
+  if (::fstat(file.get(), &info) != 0) return file_failure("read", path, errno);
   // Pipes and the like have no size; they are read until they end.
   const size_t expected = S_ISREG(info.st_mode) ? static_cast<size_t>(info.st_size) : 0;
   if (expected > max_size) return too_large();
@@ -69,7 +62,7 @@ Result<Buffer> read_whole(const Path& path, size_t max_size) {
     if (filled == out.size()) out.resize(filled + std::min(kChunk, max_size - filled) + 1);
     const ssize_t got =
         retry_if_interrupted([&] { return ::read(file.get(), out.data() + filled, out.size() - filled); });
-    if (got < 0) return failure("read", path, errno);
+    if (got < 0) return file_failure("read", path, errno);
     if (got == 0) break;
     filled += static_cast<size_t>(got);
     if (filled > max_size) return too_large();
@@ -85,9 +78,9 @@ Status check_target(const Path& path, bool overwrite) {
   if (!path.has_filename()) return error("cannot write {}: not the name of a file", path.string());
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) {
-    return errno == ENOENT ? Status(Done{}) : failure("write", path, errno);
+    return errno == ENOENT ? Status(Done{}) : file_failure("write", path, errno);
   }
-  if (S_ISDIR(info.st_mode)) return failure("write", path, EISDIR);
+  if (S_ISDIR(info.st_mode)) return file_failure("write", path, EISDIR);
   if (!S_ISREG(info.st_mode) && !S_ISLNK(info.st_mode)) return error("cannot write {}: not a file", path.string());
   if (!overwrite) return error("{} exists already; choose another name, or --force to replace it", path.string());
   return Done{};
@@ -101,16 +94,30 @@ int rename_to_new(const Path& from, const Path& to) {
   return ::link(from.c_str(), to.c_str()) == 0 ? ::unlink(from.c_str()) : -1;
 }
 
-// A new name is on disk once its directory is. File systems that cannot flush a directory say EINVAL.
-Status flush_directory_of(const Path& path) {
+}  // namespace
+
+Error file_failure(std::string_view action, const Path& path, int code) {
+  return error("cannot {} {}: {}", action, path.string(), std::generic_category().message(code));
+}
+
+// File systems that cannot flush a directory say EINVAL.
+Status flush_folder_of(const Path& path) {
   const Descriptor directory(::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.ok() || (::fsync(directory.get()) != 0 && errno != EINVAL)) {
-    return failure("flush to disk the directory of", path, errno);
+    return file_failure("flush to disk the directory of", path, errno);
   }
   return Done{};
 }
 
-}  // namespace
+Status make_private_folder(const Path& folder) {
+  std::error_code failed;
+  if (folder.has_parent_path()) std::filesystem::create_directories(folder.parent_path(), failed);
+  if (failed) return error("cannot make the folder {}: {}", folder.string(), failed.message());
+  if (::mkdir(folder.c_str(), 0700) == 0) return flush_folder_of(folder);
+  const int code = errno;
+  if (code == EEXIST && std::filesystem::is_directory(folder, failed)) return Done{};
+  return file_failure("make the folder", folder, code);
+}
 
 Result<Bytes> read_file(const Path& path, size_t max_size) { return read_whole<Bytes>(path, max_size); }
 
@@ -120,21 +127,28 @@ Result<SecretBytes> read_secret_file(const Path& path, size_t max_size) {
 
 Result<FileWriter> FileWriter::create(const Path& path, WriteOptions options) {
   ZKAPEX_CHECK(check_target(path, options.overwrite));
-  ZKAPEX_TRY(const auto suffix, random_array<8>());
-  Path temporary = path;
-  temporary += ".tmp-" + to_hex(suffix);
-  const int descriptor = retry_if_interrupted(
-      [&] { return ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, options.secret ? 0600 : 0644); });
-  if (descriptor < 0) return failure("write", path, errno);
-  return FileWriter(path, std::move(temporary), descriptor, options.overwrite);
+  remove_stale_temporaries(directory_of(path));
+  while (true) {
+    ZKAPEX_TRY(TemporaryName temporary, TemporaryName::beside(path));
+    Descriptor file(retry_if_interrupted([&] {
+      return ::open(temporary.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, options.secret ? 0600 : 0644);
+    }));
+    if (!file.ok()) return file_failure("write", path, errno);
+    // Where a file system has no locks, nobody else gets one either.
+    retry_if_interrupted([&] { return ::flock(file.get(), LOCK_EX); });
+    struct stat info {};
+    if (::fstat(file.get(), &info) != 0) return file_failure("write", path, errno);
+    if (info.st_nlink == 0) continue;  // taken for stale by somebody between its opening and its lock
+    return FileWriter(path, std::move(temporary), file.release(), options.overwrite);
+  }
 }
 
-FileWriter::FileWriter(Path path, Path temporary, int descriptor, bool overwrite)
+FileWriter::FileWriter(Path path, TemporaryName temporary, int descriptor, bool overwrite)
     : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor), overwrite_(overwrite) {}
 
 FileWriter::FileWriter(FileWriter&& other) noexcept
     : path_(std::move(other.path_)),
-      temporary_(std::exchange(other.temporary_, {})),
+      temporary_(std::move(other.temporary_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
       overwrite_(other.overwrite_) {}
 
@@ -142,7 +156,7 @@ FileWriter& FileWriter::operator=(FileWriter&& other) noexcept {
   if (this != &other) {
     discard();
     path_ = std::move(other.path_);
-    temporary_ = std::exchange(other.temporary_, {});
+    temporary_ = std::move(other.temporary_);
     descriptor_ = std::exchange(other.descriptor_, -1);
     overwrite_ = other.overwrite_;
   }
@@ -152,33 +166,39 @@ FileWriter& FileWriter::operator=(FileWriter&& other) noexcept {
 FileWriter::~FileWriter() { discard(); }
 
 void FileWriter::discard() {
+  temporary_.remove();
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
-  if (!temporary_.empty()) ::unlink(std::exchange(temporary_, {}).c_str());
 }
 
 Status FileWriter::write(ByteView bytes) {
   while (!bytes.empty()) {
     const ssize_t put = retry_if_interrupted([&] { return ::write(descriptor_, bytes.data(), bytes.size()); });
-    if (put < 0) return failure("write", path_, errno);
+    if (put < 0) return file_failure("write", path_, errno);
     bytes = bytes.subspan(static_cast<size_t>(put));
   }
   return Done{};
 }
 
+Status FileWriter::flush() {
+  if (::fsync(descriptor_) != 0) return file_failure("write", path_, errno);
+  return Done{};
+}
+
 Status FileWriter::commit() {
-  if (::fsync(descriptor_) != 0 || ::close(std::exchange(descriptor_, -1)) != 0) {
+  const Status flushed = flush();
+  if (!flushed) {
+    discard();
+    return flushed;
+  }
+  const Path& from = temporary_.path();
+  if ((overwrite_ ? ::rename(from.c_str(), path_.c_str()) : rename_to_new(from, path_)) != 0) {
     const int code = errno;
     discard();
-    return failure("write", path_, code);
+    return file_failure("write", path_, code);
   }
-  const int renamed = overwrite_ ? ::rename(temporary_.c_str(), path_.c_str()) : rename_to_new(temporary_, path_);
-  if (renamed != 0) {
-    const int code = errno;
-    discard();
-    return failure("write", path_, code);
-  }
-  temporary_.clear();
-  return flush_directory_of(path_);
+  temporary_.release();
+  discard();
+  return flush_folder_of(path_);
 }
 
 Status write_file(const Path& path, ByteView bytes, WriteOptions options) {
@@ -189,10 +209,10 @@ Status write_file(const Path& path, ByteView bytes, WriteOptions options) {
 
 Result<FileReader> FileReader::open(const Path& path) {
   Descriptor file(retry_if_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
-  if (!file.ok()) return failure("read", path, errno);
+  if (!file.ok()) return file_failure("read", path, errno);
   struct stat info {};
-  if (::fstat(file.get(), &info) != 0) return failure("read", path, errno);
-  if (S_ISDIR(info.st_mode)) return failure("read", path, EISDIR);
+  if (::fstat(file.get(), &info) != 0) return file_failure("read", path, errno);
+  if (S_ISDIR(info.st_mode)) return file_failure("read", path, EISDIR);
   return FileReader(path, file.release(), static_cast<uint64_t>(info.st_size));
 }
 
@@ -214,7 +234,7 @@ Status FileReader::read_at(uint64_t offset, std::span<uint8_t> out) const {
   while (!out.empty()) {
     const ssize_t got =
         retry_if_interrupted([&] { return ::pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset)); });
-    if (got < 0) return failure("read", path_, errno);
+    if (got < 0) return file_failure("read", path_, errno);
     if (got == 0) return error("cannot read {}: it ends {} bytes early", path_.string(), out.size());
     offset += static_cast<uint64_t>(got);
     out = out.subspan(static_cast<size_t>(got));
@@ -224,10 +244,10 @@ Status FileReader::read_at(uint64_t offset, std::span<uint8_t> out) const {
 
 Result<std::optional<FolderLock>> FolderLock::try_take(const Path& folder) {
   Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.ok()) return failure("open", folder, errno);
+  if (!directory.ok()) return file_failure("open", folder, errno);
   if (retry_if_interrupted([&] { return ::flock(directory.get(), LOCK_EX | LOCK_NB); }) != 0) {
     if (errno == EWOULDBLOCK) return std::optional<FolderLock>();
-    return failure("lock", folder, errno);
+    return file_failure("lock", folder, errno);
   }
   return std::optional(FolderLock(directory.release()));
 }
@@ -251,15 +271,15 @@ FolderLock::~FolderLock() {
 
 Result<MappedFile> MappedFile::open(const Path& path) {
   const Descriptor file(retry_if_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
-  if (!file.ok()) return failure("read", path, errno);
+  if (!file.ok()) return file_failure("read", path, errno);
   struct stat info {};
-  if (::fstat(file.get(), &info) != 0) return failure("read", path, errno);
-  if (S_ISDIR(info.st_mode)) return failure("read", path, EISDIR);
+  if (::fstat(file.get(), &info) != 0) return file_failure("read", path, errno);
+  if (S_ISDIR(info.st_mode)) return file_failure("read", path, EISDIR);
   if (!S_ISREG(info.st_mode)) return error("cannot map {}: not a regular file", path.string());
   const auto size = static_cast<size_t>(info.st_size);
   if (size == 0) return MappedFile(ByteView());  // a mapping of nothing is not allowed
   void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
-  if (memory == MAP_FAILED) return failure("map", path, errno);
+  if (memory == MAP_FAILED) return file_failure("map", path, errno);
   return MappedFile(ByteView(static_cast<const uint8_t*>(memory), size));
 }
 

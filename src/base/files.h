@@ -8,10 +8,9 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "base/secret.h"
+#include "base/temporaries.h"
 
 namespace zkapex {
-
-using Path = std::filesystem::path;
 
 // A file of more than `max_size` bytes is an error, found before more than that is read.
 [[nodiscard]] Result<Bytes> read_file(const Path& path, size_t max_size);
@@ -23,8 +22,8 @@ struct WriteOptions {
 };
 
 // A file that appears under its name complete, or not at all: it is written to a temporary name in the same
-// directory, flushed to disk, and renamed by `commit`. Without a commit nothing is left of it.
-// A symbolic link at `path` is replaced, not followed.
+// directory, flushed to disk, and renamed by `commit`. Without a commit nothing is left of it; what killed processes
+// left there is removed. A symbolic link at `path` is replaced, not followed.
 class FileWriter {
  public:
   // Refuses at once what `commit` would refuse: an existing file without `overwrite`, a directory, a device.
@@ -36,16 +35,18 @@ class FileWriter {
 
   // Goes to the operating system directly: write large pieces. After an error only destruction makes sense.
   [[nodiscard]] Status write(ByteView bytes);
+  // What was written is on disk: `commit` needs no more room.
+  [[nodiscard]] Status flush();
   // Nothing may be written afterwards.
   [[nodiscard]] Status commit();
 
  private:
-  FileWriter(Path path, Path temporary, int descriptor, bool overwrite);
+  FileWriter(Path path, TemporaryName temporary, int descriptor, bool overwrite);
   void discard();
 
   Path path_;
-  Path temporary_;  // empty once it no longer exists
-  int descriptor_;  // -1 once closed
+  TemporaryName temporary_;
+  int descriptor_;  // locked while it is written; -1 once closed
   bool overwrite_;
 };
 
@@ -70,6 +71,14 @@ class FileReader {
   int descriptor_;
   uint64_t size_;
 };
+
+// "cannot read data.bin: No such file or directory"; `code` is errno right after the call that failed.
+[[nodiscard]] Error file_failure(std::string_view action, const Path& path, int code);
+// A new name is on disk once its folder is.
+[[nodiscard]] Status flush_folder_of(const Path& path);
+
+// The folder and those above it, where they are not there yet; a new one is for its owner only.
+[[nodiscard]] Status make_private_folder(const Path& folder);
 
 [[nodiscard]] Status write_file(const Path& path, ByteView bytes, WriteOptions options = {});
 

@@ -179,6 +179,22 @@ TEST_F(FilesTest, SecretsAreForTheirOwnerOnly) {
   EXPECT_EQ(info.st_mode & 0777, 0644U);
 }
 
+TEST_F(FilesTest, ANewFolderIsForItsOwnerOnlyAndAnOldOneIsLeftAsItIs) {
+  const mode_t before = ::umask(022);
+  ASSERT_TRUE(make_private_folder(at("above/new")).ok());
+  fs::create_directory(at("old"));
+  ASSERT_TRUE(make_private_folder(at("old")).ok());
+  ::umask(before);
+  struct stat info {};
+  ASSERT_EQ(::stat(at("above/new").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700U);
+  ASSERT_EQ(::stat(at("old").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0755U);
+  ASSERT_TRUE(write_file(at("f"), view("x")).ok());
+  expect_error(make_private_folder(at("f")), "File exists");
+  expect_error(make_private_folder(at("f/below")), "cannot make the folder");
+}
+
 TEST_F(FilesTest, ASymbolicLinkIsReplacedNotFollowed) {
   ASSERT_TRUE(write_file(at("target"), view("target")).ok());
   fs::create_symlink(at("target"), at("link"));

@@ -295,7 +295,7 @@ Result<Verdict> run(const WindowBenchFlags& flags) {
   }
   clock.lap();
   ZKAPEX_TRY(const WindowBits bits, WindowBits::make(deployment, plan, before, after, pool));
-  const WindowStatement statement{&deployment, &mask, "bench", {}, rows.model, rows.curvature, {}};
+  const WindowStatement statement{&deployment, &mask, "bench", {}, {}, rows.model, rows.curvature, {}};
   const ModelOpenings openings{{model_blindings.data(), model_blindings.size()},
                                {curvature_blindings.data(), curvature_blindings.size()}};
   ZKAPEX_TRY(Scratch scratch, Scratch::in(folder));

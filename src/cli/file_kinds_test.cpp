@@ -12,7 +12,7 @@ namespace zkapex {
 namespace {
 
 TEST(FileKinds, AreCalledTheSameEverywhere) {
-  for (const FileKind& kind : {Deployment::kKind, Mask::kKind, RegistrationFile::kKind, ProofFile::kKind,
+  for (const FileKind& kind : {Deployment::kKind, Mask::kKind, RegistrationFile::kKind, Registered::kKind, ProofFile::kKind,
                                ModelCommitment::kKind, ClientSecret::kKind})
     EXPECT_EQ(kind_of_file(view(kind.magic)), kind.name);
   const StoreHeader header{.deployment = {}, .block = 4, .bits = 8, .floor = 4, .blocks = 1};

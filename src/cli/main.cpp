@@ -12,11 +12,11 @@ constexpr const char* kFooter =
     "  c  zkapex curvature --deployment deployment.zka --model theta.safetensors --fisher F.safetensors -o store.zka\n"
     "  c  zkapex register  --deployment deployment.zka --model theta.safetensors --curvature store.zka --client ID "
     "-o client\n"
+    "  p  zkapex admit     --ledger ledger --deployment deployment.zka --registration client/registration.zka\n"
     "  p  zkapex mask      --deployment deployment.zka --scores S.safetensors --ratio 0.04 --window 2026-11 -o "
     "psi.zka\n"
     "  c  zkapex unlearn   --client client --mask psi.zka -o unlearned.safetensors --proof proof.zka\n"
-    "  p  zkapex verify    --deployment deployment.zka --registration client/registration.zka --mask psi.zka "
-    "--proof proof.zka\n\n"
+    "  p  zkapex verify    --ledger ledger --mask psi.zka --proof proof.zka\n\n"
     "Examples:\n"
     "  zkapex bench kernels          how fast this machine computes what proofs are made of\n"
     "  zkapex verify --help          the options of a command\n\n"
@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   using namespace zkapex::cli;
   return run_program(argc, argv, kFooter, [&](CLI::App& app, Action& action) {
     add_deploy(app, action);
+    add_admit(app, action);
     add_mask(app, action);
     add_curvature(app, action);
     add_register(app, action);

@@ -14,7 +14,7 @@ namespace {
 
 struct Options {
   CommonFlags common;
-  Path deployment, scores, out;
+  Path deployment, scores, after, out;
   std::string ratio, window, nonce;
 };
 
@@ -62,6 +62,10 @@ Result<Verdict> make_mask(const Options& options) {
     };
     ZKAPEX_TRY(mask.support, top_coordinates(counted, weights, count));
   }
+  if (!options.after.empty()) {
+    ZKAPEX_TRY(const Mask earlier, read_mask(options.after, deployment));
+    mask.continue_from(earlier);
+  }
   ZKAPEX_CHECK(mask.check());
   const Bytes bytes = mask.serialize();
   ZKAPEX_CHECK(write_file(options.out, bytes, {.overwrite = options.common.force}));
@@ -73,6 +77,7 @@ Result<Verdict> make_mask(const Options& options) {
   report.values["masked"] = mask.support.size();
   report.values["covered_weights"] = weights;
   report.values["nonce"] = to_hex(mask.nonce);
+  if (!options.after.empty()) report.values["predecessor"] = to_hex(mask.predecessor);
   report.warnings = warnings_of(mask, deployment.layout(), scores);
   report.print(options.common.json);
   return Verdict::kDone;
@@ -86,6 +91,7 @@ void add_mask(CLI::App& parent, Action& action) {
   command->add_option("--deployment", options->deployment, "The deployment file")->required();
   command->add_option("--scores", options->scores, "Safetensors with one score for each covered weight")->required();
   command->add_option("--ratio", options->ratio, "How many of them, such as 0.04")->required();
+  command->add_option("--after", options->after, "The last window's mask, which this one will contain");
   command->add_option("--window", options->window, "Name of the window, never used before")->required();
   command->add_option("--nonce", options->nonce, "64 hexadecimal digits; fresh ones where not given");
   command->add_option("-o,--output", options->out, "The mask file to write")->required();
@@ -98,11 +104,15 @@ void add_mask(CLI::App& parent, Action& action) {
       "enough: --threads and --memory are there for scripts that give them to every command.\n\n"
       "Publish the mask only after clients have registered: a curvature that is chosen with the mask in sight can "
       "steer\n"
-      "what compensation does. A later window may move weights that an earlier one removed: publish masks that "
-      "contain\n"
-      "the ones before them if they are to stay removed.\n\n"
+      "what compensation does.\n\n"
+      "After the first window give --after, the mask before this one: its weights are removed too. Clients and "
+      "verifiers\n"
+      "refuse a mask that leaves out what the client's last one removed.\n\n"
       "Examples:\n"
-      "  zkapex mask --deployment deployment.zka --scores S.safetensors --ratio 0.04 --window 2026-11 -o psi.zka");
+      "  zkapex mask --deployment deployment.zka --scores S.safetensors --ratio 0.04 --window 2026-11 -o psi.zka\n"
+      "  zkapex mask --deployment deployment.zka --scores S.safetensors --ratio 0.04 --window 2026-12 --after psi.zka "
+      "\\\n"
+      "      -o next.zka");
   command->callback([options, &action] { action = [options] { return make_mask(*options); }; });
 }
 

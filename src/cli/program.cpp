@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/cpu.h"
+#include "base/temporaries.h"
 #include "cli/usage.h"
 
 namespace zkapex::cli {
@@ -50,6 +51,7 @@ Status flush_output() {
 
 Result<Verdict> run_action(const Action& action) {
   ZKAPEX_CHECK(check_cpu_override());
+  remove_temporaries_on_signals();
   ZKAPEX_TRY(const Verdict verdict, action());
   ZKAPEX_CHECK(flush_output());
   return verdict;

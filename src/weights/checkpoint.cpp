@@ -168,13 +168,11 @@ Result<TensorView> Checkpoint::get(std::string_view name) const {
   return *tensor;
 }
 
-Status write_checkpoint(const Path& path, const std::vector<TensorSource>& tensors, const Metadata& metadata,
-                        WriteOptions options) {
+Status write_checkpoint(FileWriter& file, const std::vector<TensorSource>& tensors, const Metadata& metadata) {
   std::vector<TensorInfo> infos;
   infos.reserve(tensors.size());
   for (const TensorSource& tensor : tensors) infos.push_back(tensor.info);
   ZKAPEX_TRY(const SafetensorsPlan plan, plan_safetensors(infos, metadata));
-  ZKAPEX_TRY(FileWriter file, FileWriter::create(path, options));
   ZKAPEX_CHECK(file.write(plan.header));
   for (const size_t k : plan.order) {
     ZKAPEX_TRY(const uint64_t expected, byte_count(infos[k]));
@@ -186,6 +184,13 @@ Status write_checkpoint(const Path& path, const std::vector<TensorSource>& tenso
     if (written != expected)
       return error("tensor '{}': {} bytes were given, shape and type need {}", infos[k].name, written, expected);
   }
+  return Done{};
+}
+
+Status write_checkpoint(const Path& path, const std::vector<TensorSource>& tensors, const Metadata& metadata,
+                        WriteOptions options) {
+  ZKAPEX_TRY(FileWriter file, FileWriter::create(path, options));
+  ZKAPEX_CHECK(write_checkpoint(file, tensors, metadata));
   return file.commit();
 }
 

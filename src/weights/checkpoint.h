@@ -48,6 +48,8 @@ struct TensorSource {
   }
 };
 
+// Into a file that is still to be committed.
+Status write_checkpoint(FileWriter& file, const std::vector<TensorSource>& tensors, const Metadata& metadata);
 // Atomic: the file appears whole under its name, or not at all.
 Status write_checkpoint(const Path& path, const std::vector<TensorSource>& tensors, const Metadata& metadata,
                         WriteOptions options = {});

@@ -1,0 +1,49 @@
+#include "base/outputs.h"
+
+#include <sys/stat.h>
+
+namespace zkapex {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// By path with links resolved, and by device and inode where both are there.
+bool same_file(const Path& a, const Path& b) {
+  std::error_code failed;
+  const Path first = fs::weakly_canonical(a, failed), second = fs::weakly_canonical(b, failed);
+  if (!failed && first == second) return true;
+  struct stat one {
+  }, other{};
+  return ::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
+}
+
+bool is_in_folder(const Path& file, const Path& folder) {
+  std::error_code failed;
+  return fs::is_directory(folder, failed) && fs::exists(fs::symlink_status(file, failed)) &&
+         same_file(file.has_parent_path() ? file.parent_path() : Path("."), folder);
+}
+
+}  // namespace
+
+Status check_outputs(const std::vector<Path>& outputs, const std::vector<Path>& inputs, bool force) {
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const Path& out = outputs[k];
+    if (out.empty()) continue;
+    for (const Path& in : inputs) {
+      if (!in.empty() && (same_file(out, in) || is_in_folder(out, in)))
+        return error("{} is an input of this command; choose another name for the output", out.string());
+    }
+    for (size_t j = 0; j < k; ++j) {
+      if (!outputs[j].empty() && same_file(out, outputs[j]))
+        return error("{} and {} are one file; give the outputs different names", outputs[j].string(), out.string());
+    }
+    std::error_code failed;
+    if (!force && fs::exists(fs::symlink_status(out, failed)))
+      return error("{} exists already; choose another name, or --force to replace it", out.string());
+  }
+  return Done{};
+}
+
+}  // namespace zkapex

@@ -1,0 +1,68 @@
+#include "base/outputs.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace zkapex {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OutputsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "zkapex_outputs_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    ASSERT_TRUE(write_file(at("in"), view("input")).ok());
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] Path at(std::string_view name) const { return folder_ / name; }
+  static std::string refusal(const std::vector<Path>& outputs, const std::vector<Path>& inputs, bool force = true) {
+    const Status status = check_outputs(outputs, inputs, force);
+    return status.ok() ? "" : status.error().message;
+  }
+  static bool says(const std::string& message, std::string_view part) {
+    return message.find(part) != std::string::npos;
+  }
+
+  Path folder_;
+};
+
+TEST_F(OutputsTest, NewNamesAndNoNamesAreFine) {
+  EXPECT_EQ(refusal({at("out"), {}, {}}, {at("in"), {}}, false), "");
+  EXPECT_EQ(refusal({at("no/such/folder/out")}, {at("in")}, false), "");  // for the writer to refuse
+}
+
+TEST_F(OutputsTest, AnInputIsRefusedUnderEveryName) {
+  EXPECT_TRUE(says(refusal({at("in")}, {at("in")}), "is an input of this command"));
+  EXPECT_TRUE(says(refusal({folder_ / "." / "in"}, {at("in")}), "is an input"));
+  fs::create_symlink("in", at("link"));
+  EXPECT_TRUE(says(refusal({at("link")}, {at("in")}), "is an input"));
+  EXPECT_TRUE(says(refusal({at("in")}, {at("link")}), "is an input"));
+  fs::create_hard_link(at("in"), at("hard"));
+  EXPECT_TRUE(says(refusal({at("hard")}, {at("in")}), "is an input"));
+  // An input that is not there yet, or no longer, under the same name.
+  EXPECT_TRUE(says(refusal({at("later")}, {folder_ / "." / "later"}), "is an input"));
+}
+
+TEST_F(OutputsTest, AFolderStandsForTheFilesInIt) {
+  EXPECT_TRUE(says(refusal({at("in")}, {folder_}), "is an input"));
+  EXPECT_EQ(refusal({at("new")}, {folder_}), "");
+}
+
+TEST_F(OutputsTest, TwoOutputsAreTwoFiles) {
+  EXPECT_TRUE(says(refusal({at("a"), at("b"), folder_ / "." / "a"}, {}), "are one file"));
+}
+
+TEST_F(OutputsTest, WhatExistsIsReplacedOnlyByForce) {
+  EXPECT_TRUE(says(refusal({at("in")}, {}, false), "--force"));
+  EXPECT_EQ(refusal({at("in")}, {}, true), "");
+  fs::create_symlink("nowhere", at("dangling"));
+  EXPECT_TRUE(says(refusal({at("dangling")}, {}, false), "exists already"));
+}
+
+}  // namespace
+}  // namespace zkapex
