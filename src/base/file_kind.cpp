@@ -14,6 +14,7 @@ constexpr Magic kMagics[] = {
     {"ZKAPEXDP", "a deployment"},
     {"ZKAPEXPS", "a mask"},
     {"ZKAPEXRG", "a registration"},
+    {"ZKAPEXRD", "a verified registration"},
     {"ZKAPEXPF", "a proof of a window"},
     {"ZKAPEXCM", "a model commitment"},
     {"ZKAPEXRD", "a verified registration"},

@@ -1,8 +1,10 @@
 """Registering and unlearning from outside: honest runs, files and states."""
 
+import hashlib
 import json
 import shutil
 import stat
+import struct
 import subprocess
 import unittest
 

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from attestation_test import COVERED, SHAPES, write_fisher, write_model, zkapex
+from attestation_world import COVERED, SHAPES, write_fisher, write_model, zkapex
 
 DTYPES = {"F32": "f", "I64": "q", "U64": "Q", "I32": "i", "U8": "B", "BOOL": "?", "F8_E4M3": "B"}
 
@@ -204,6 +204,12 @@ class FirstUse(unittest.TestCase):
         folder = self.told("inspect", self.root / "client")
         self.assertEqual((folder["kind"], folder["client"]), ("client's folder", "alice"))
         self.assertIn("registration.zka", folder["files"])
+        self.told("admit", "--ledger", self.here / "ledger", "--deployment", self.root / "deployment.zka", "--registration",
+                  self.root / "client" / "registration.zka")
+        ledger = self.told("inspect", self.here / "ledger")
+        self.assertEqual((ledger["kind"], ledger["clients"]), ("ledger", [{"client": "alice", "windows": []}]))
+        (record,) = self.here.glob("ledger/clients/*/registered.zka")
+        self.assertEqual(self.told("inspect", record)["kind"], "verified registration")
         (self.here / "model").mkdir()
         self.check_refused(zkapex("inspect", self.here / "model"), "is a folder", "model.safetensors", "registration.zka")
         (self.here / "model" / "config.json").write_text("{}")

@@ -65,6 +65,17 @@ Status inspect_registration(const Options& options, Values& values) {
   return Done{};
 }
 
+// The provider's record of a registration that it admitted.
+Status inspect_registered(const Options& options, Values& values) {
+  ZKAPEX_TRY(const auto file, read_public_file<Registered>(options.file));
+  values["registration"] = to_hex(file.digest);
+  values["client"] = file.client;
+  values["curvature"] = file.certificate ? "proved" : "assumed, not proved";
+  values["unchanged_rows"] = file.unchanged.size();
+  values["rows"] = file.model.rows.size();
+  return Done{};
+}
+
 Status inspect_proof(const Options& options, Values& values) {
   ZKAPEX_TRY(const auto file, read_public_file<ProofFile>(options.file));
   values["proof"] = to_hex(ByteView(file.encode()).last(Sha256::Digest().size()));
@@ -82,7 +93,8 @@ Status inspect_proof(const Options& options, Values& values) {
 
 Values history_as_json(const History& history) {
   auto out = Values::array();
-  for (const AppliedWindow& applied : history) out.push_back({{"window", applied.window}, {"mask", to_hex(applied.mask)}});
+  for (const AppliedWindow& applied : history)
+    out.push_back({{"window", applied.window}, {"mask", to_hex(applied.mask)}});
   return out;
 }
 
@@ -174,13 +186,30 @@ Status inspect_splits(const Options& options, Values& values) {
 Status inspect_client_folder(const Options& options, Values& values) {
   const ClientFolder folder{options.file};
   auto files = Values::array();
-  for (const Path& path : {folder.deployment(), folder.registration(), folder.secret()}) {
+  for (const Path& path : {folder.deployment(), folder.registration(), folder.secret(), folder.mask()}) {
     if (std::filesystem::exists(path)) files.push_back(path.filename().string());
   }
   values["files"] = std::move(files);
   Options of_file = options;
   of_file.file = std::filesystem::exists(folder.secret()) ? folder.secret() : folder.registration();
   return of_file.file == folder.secret() ? inspect_secret(of_file, values) : inspect_registration(of_file, values);
+}
+
+Status inspect_ledger(const Options& options, Values& values) {
+  ZKAPEX_TRY(const Deployment deployment, read_deployment(options.file / "deployment.zka"));
+  values["deployment"] = to_hex(deployment.digest());
+  auto clients = Values::array();
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(options.file / "clients", failed)) {
+    if (!std::filesystem::exists(entry.path() / "model.zka")) continue;
+    ZKAPEX_TRY(const auto registered, read_public_file<Registered>(entry.path() / "registered.zka"));
+    ZKAPEX_TRY(const auto model, read_public_file<ModelCommitment>(entry.path() / "model.zka"));
+    clients.push_back({{"client", registered.client}, {"windows", history_as_json(model.windows)}});
+  }
+  if (failed) return error("cannot read {}: {}", (options.file / "clients").string(), failed.message());
+  std::sort(clients.begin(), clients.end());
+  values["clients"] = std::move(clients);
+  return Done{};
 }
 
 struct Inspector {
@@ -191,6 +220,7 @@ constexpr Inspector kInspectors[] = {
     {Deployment::kKind.magic, "deployment", inspect_deployment},
     {Mask::kKind.magic, "mask", inspect_mask},
     {RegistrationFile::kKind.magic, "registration", inspect_registration},
+    {Registered::kKind.magic, "verified registration", inspect_registered},
     {ProofFile::kKind.magic, "proof", inspect_proof},
     {ModelCommitment::kKind.magic, "model commitment", inspect_commitment},
     {Registered::kKind.magic, "verified registration", inspect_registered},
@@ -199,16 +229,18 @@ constexpr Inspector kInspectors[] = {
 };
 constexpr Inspector kCheckpoint{"", "checkpoint", inspect_checkpoint};
 constexpr Inspector kSplits{"", "split file", inspect_splits};
+constexpr Inspector kLedger{"", "ledger", inspect_ledger};
 constexpr Inspector kClientFolder{"", "client's folder", inspect_client_folder};
 
 Result<Inspector> inspector_for_folder(const Path& path) {
   const auto has = [&](const char* name) { return std::filesystem::exists(path / name); };
   if (has("model.safetensors") || has("model.safetensors.index.json")) return kCheckpoint;
+  if (has("deployment.zka") && has("clients")) return kLedger;
   if (has("registration.zka") || has("secret.zka")) return kClientFolder;
   if (has("config.json"))
     return error("{} is the folder of a model without weights: config.json, but no model.safetensors", path.string());
   return error(
-      "{} is a folder, neither of a model (model.safetensors, or its index) nor of a client (registration.zka)",
+      "{} is a folder, but no model (model.safetensors, or its index), no client (registration.zka), no ledger",
       path.string());
 }
 
@@ -277,7 +309,8 @@ Result<Verdict> inspect(const Options& options) {
 void add_inspect(CLI::App& parent, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = parent.add_subcommand("inspect", "Say what a file is: any of zkapex's, or safetensors");
-  command->add_option("file", options->file, "The file; also the folder of a model or a client")->required();
+  command->add_option("file", options->file, "The file; also the folder of a model or a client, or a ledger")
+      ->required();
   command->add_flag("--tensors", options->tensors, "List the tensors of a deployment or a checkpoint");
   options->common.offer_json(*command);
   options->common.offer_quiet(*command);
