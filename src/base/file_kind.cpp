@@ -17,7 +17,6 @@ constexpr Magic kMagics[] = {
     {"ZKAPEXRD", "a verified registration"},
     {"ZKAPEXPF", "a proof of a window"},
     {"ZKAPEXCM", "a model commitment"},
-    {"ZKAPEXRD", "a verified registration"},
     {"ZKAPEXSC", "a client's secret state"},
     {"ZKAPEXCV", "a curvature store"},
     {"PK\x03\x04", "a zip archive (PyTorch's files are such; zkapex reads safetensors)"},

@@ -107,18 +107,6 @@ Status inspect_commitment(const Options& options, Values& values) {
   return Done{};
 }
 
-Status inspect_registered(const Options& options, Values& values) {
-  ZKAPEX_TRY(const auto file, read_public_file<Registered>(options.file));
-  values["registration"] = to_hex(file.digest);
-  values["client"] = file.client;
-  values["curvature"] = file.certificate ? "proved" : "assumed, not proved";
-  values["model"] = to_hex(file.model.digest());
-  values["rows"] = file.model.rows.size();
-  values["curvature_rows"] = file.curvature.size();
-  values["unchanged_rows"] = file.unchanged.size();
-  return Done{};
-}
-
 // Nothing secret is shown.
 Status inspect_secret(const Options& options, Values& values) {
   ZKAPEX_TRY(const ClientSecret secret, read_secret_header(options.file));
@@ -223,7 +211,6 @@ constexpr Inspector kInspectors[] = {
     {Registered::kKind.magic, "verified registration", inspect_registered},
     {ProofFile::kKind.magic, "proof", inspect_proof},
     {ModelCommitment::kKind.magic, "model commitment", inspect_commitment},
-    {Registered::kKind.magic, "verified registration", inspect_registered},
     {ClientSecret::kKind.magic, "client secret", inspect_secret},
     {"ZKAPEXCV", "curvature store", inspect_store},
 };
