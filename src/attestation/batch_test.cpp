@@ -131,13 +131,5 @@ TEST_F(BatchTest, SumsAreSettledInPartsWhereMemoryIsShort) {
   settings.memory = memory;
 }
 
-TEST_F(BatchTest, AFolderInUseIsLeftAlone) {
-  world_->begin("dora");
-  const FolderLock lock = *FolderLock::take(at("dora"));
-  const Status second = world_->apply("dora");
-  ASSERT_FALSE(second.ok());
-  EXPECT_NE(second.error().message.find("in use"), std::string::npos) << second.error().message;
-}
-
 }  // namespace
 }  // namespace zkapex

@@ -5,6 +5,7 @@
 #include "attestation/secret_file.h"
 #include "attestation/window_prover.h"
 #include "cli/demo_run.h"
+#include "parties/unlearn.h"
 #include "unlearning/apply.h"
 
 namespace zkapex::cli {

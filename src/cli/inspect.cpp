@@ -6,7 +6,9 @@
 
 #include "attestation/inputs.h"
 #include "attestation/secret_file.h"
+#include "cli/inspect_opens.h"
 #include "cli/work.h"
+#include "parties/pending.h"
 #include "weights/checkpoint.h"
 
 namespace zkapex::cli {
@@ -15,7 +17,7 @@ namespace {
 
 struct Options {
   CommonFlags common;
-  Path file;
+  Path file, opens;
   bool tensors = false;
 };
 
@@ -86,6 +88,14 @@ Status inspect_commitment(const Options& options, Values& values) {
   return Done{};
 }
 
+Status list_pending(const Path& client, Values& values) {
+  ZKAPEX_TRY(const std::vector<Attempt> attempts, pending_attempts(ClientFolder{client}));
+  values["pending"] = Values::array();
+  for (const Attempt& attempt : attempts)
+    values["pending"].push_back({{"window", attempt.window}, {"attempt", attempt.id}});
+  return Done{};
+}
+
 // Nothing secret is shown.
 Status inspect_secret(const Options& options, Values& values) {
   ZKAPEX_TRY(const ClientSecret secret, read_secret_header(options.file));
@@ -96,7 +106,13 @@ Status inspect_secret(const Options& options, Values& values) {
   values["rows"] = secret.rows.size();
   values["model"] = secret.model_file;
   values["curvature"] = secret.store_file;
-  return Done{};
+  return list_pending(options.file.has_parent_path() ? options.file.parent_path() : Path("."), values);
+}
+
+Status inspect_client(const Options& options, Values& values) {
+  Options of_secret = options;
+  of_secret.file = ClientFolder{options.file}.secret();
+  return inspect_secret(of_secret, values);
 }
 
 Status inspect_store(const Options& options, Values& values) {
@@ -148,9 +164,11 @@ constexpr Inspector kInspectors[] = {
     {ClientSecret::kKind.magic, "client secret", inspect_secret},
     {"ZKAPEXCV", "curvature store", inspect_store},
 };
+constexpr Inspector kClient{"", "client folder", inspect_client};
 constexpr Inspector kCheckpoint{"", "checkpoint", inspect_checkpoint};
 
 Result<Inspector> inspector_for(const Path& path) {
+  if (std::filesystem::exists(ClientFolder{path}.secret())) return kClient;
   if (std::filesystem::is_directory(path)) return kCheckpoint;
   ZKAPEX_TRY(const FileReader file, FileReader::open(path));
   std::array<uint8_t, 8> magic{};
@@ -183,12 +201,17 @@ Result<Verdict> inspect(const Options& options) {
   if (std::filesystem::is_regular_file(options.file))
     report.values["file_bytes"] = std::filesystem::file_size(options.file);
   ZKAPEX_CHECK(inspector.inspect(options, report.values));
+  Verdict verdict = Verdict::kDone;
+  if (!options.opens.empty()) {
+    if (inspector.kind != kCheckpoint.kind) return error("{}: --opens is for checkpoints", options.file.string());
+    ZKAPEX_TRY(verdict, inspect_opens(options.common, options.file, options.opens, report));
+  }
   if (inspector.kind == kCheckpoint.kind && std::filesystem::is_regular_file(options.file)) {
     ZKAPEX_TRY(report.values["sha256"], file_digest(options.file, options.common.progress_style()));
   }
   if (options.common.json) {
     report.print(true);
-    return Verdict::kDone;
+    return verdict;
   }
   const Values tensors = report.values.value("tensor_list", Values::array());
   report.values.erase("kind");  // it is in the first line
@@ -199,7 +222,7 @@ Result<Verdict> inspect(const Options& options) {
     fmt::print("  {:<60}  {}{}\n", tensor["name"].get<std::string>(), tensor["shape"].get<std::string>(),
                covered ? "  covered" : "");
   }
-  return Verdict::kDone;
+  return verdict;
 }
 
 }  // namespace
@@ -209,6 +232,8 @@ void add_inspect(CLI::App& parent, Action& action) {
   CLI::App* command = parent.add_subcommand("inspect", "Say what a file is: any of zkapex's, or safetensors");
   command->add_option("file", options->file, "The file; for a checkpoint also its folder or index")->required();
   command->add_flag("--tensors", options->tensors, "List the tensors of a deployment or a checkpoint");
+  command->add_option("--opens", options->opens,
+                      "A client's folder: is this checkpoint the model that it is committed to? Exit status 1 if not");
   options->common.offer_json(*command);
   options->common.offer_quiet(*command);
   options->common.offer_threads(*command);
@@ -220,7 +245,8 @@ void add_inspect(CLI::App& parent, Action& action) {
       "Examples:\n"
       "  zkapex inspect deployment.zka\n"
       "  zkapex inspect --tensors model.safetensors\n"
-      "  zkapex inspect --json proof.zka");
+      "  zkapex inspect --json proof.zka\n"
+      "  zkapex inspect unlearned.safetensors --opens client");
   command->callback([options, &action] { action = [options] { return inspect(*options); }; });
 }
 

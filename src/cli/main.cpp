@@ -16,7 +16,8 @@ constexpr const char* kFooter =
     "psi.zka\n"
     "  c  zkapex unlearn   --client client --mask psi.zka -o unlearned.safetensors --proof proof.zka\n"
     "  p  zkapex verify    --deployment deployment.zka --registration client/registration.zka --mask psi.zka "
-    "--proof proof.zka\n\n"
+    "--proof proof.zka\n"
+    "  c  zkapex settle    --client client --accepted\n\n"
     "Examples:\n"
     "  zkapex bench kernels          how fast this machine computes what proofs are made of\n"
     "  zkapex verify --help          the options of a command\n\n"
@@ -34,6 +35,7 @@ int main(int argc, char** argv) {
     add_curvature(app, action);
     add_register(app, action);
     add_unlearn(app, action);
+    add_settle(app, action);
     add_verify(app, action);
     add_inspect(app, action);
     add_bench(app, action);

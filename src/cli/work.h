@@ -40,7 +40,8 @@ struct Report {
 // What a deployment fixes, as a part of reports.
 void describe(const Deployment& deployment, nlohmann::ordered_json& values);
 
-// Refuses at once, before any work is done. An empty path is no output.
-[[nodiscard]] Status check_output(const Path& path, bool force);
+// Refuses at once, before any work is done: what exists without `force`, and with it what the command reads or what
+// opens a client's commitments. An empty path is no output.
+[[nodiscard]] Status check_output(const Path& path, bool force, const std::vector<Path>& inputs = {});
 
 }  // namespace zkapex::cli

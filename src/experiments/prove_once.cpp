@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "experiments/folders.h"
 #include "experiments/unlearn_once.h"
+#include "parties/unlearn.h"
 
 namespace zkapex {
 
