@@ -109,6 +109,9 @@ class Deployment:
         planes = self.width - (-self.slack_bits // self.layout.stride) + 1
         refuse_if(planes > 64, f"windows of {planes} bit planes")
         self._check_no_wrap()
+        # ε from √B (2^w − 1) units on is met by every model
+        farthest = self.layout.block * ((2**self.width - 1) * 10**places) ** 2
+        refuse_if((digits * 2**self.fraction_bits) ** 2 >= farthest, "the error says nothing")
 
     def _check_no_wrap(self):
         """No sum of the relation reaches a quarter of the field, so that each stands for an integer."""
@@ -124,9 +127,10 @@ class Mask:
     """Ψ: which coordinates become zero in which window. Coordinates are coded by their gaps."""
 
     def __init__(self, data):
-        content, self.digest = unframe(b"ZKAPEXPS", 1, data)
+        content, self.digest = unframe(b"ZKAPEXPS", 2, data)
         r = Reader(content)
         self.deployment, self.window, self.nonce = r.raw(32), r.text(MAX_IDENTIFIER), r.raw(32)
+        self.predecessor = r.raw(32)
         check_identifier(self.window)
         count = r.u64()
         refuse_if(count == 0, "the mask is empty")

@@ -167,7 +167,7 @@ class ProofFile:
 
     @staticmethod
     def parse(data):
-        content, _ = unframe(b"ZKAPEXPF", 1, data)
+        content, _ = unframe(b"ZKAPEXPF", 2, data)
         r = Reader(content)
         operator = r.u8()
         refuse_if(operator not in OPERATORS, f"there is no operator {operator}")
@@ -180,7 +180,8 @@ class ProofFile:
 
 @dataclass
 class ModelCommitment:
-    """Com(θ) of a client's covered tensors, and the windows that led there since its registration."""
+    """Com(θ) of a client's covered tensors, and the windows that led there since its registration: (name, digest of
+    the mask)."""
 
     registration: bytes
     windows: list = field(default_factory=list)
@@ -188,22 +189,22 @@ class ModelCommitment:
 
     @staticmethod
     def parse(data):
-        content, _ = unframe(b"ZKAPEXCM", 1, data)
+        content, _ = unframe(b"ZKAPEXCM", 2, data)
         r = Reader(content)
         registration = r.raw(32)
         count = r.u32()
         refuse_if(count > 2**16, f"{count} windows")
-        windows = [r.text(MAX_IDENTIFIER) for _ in range(count)]
+        windows = [(r.text(MAX_IDENTIFIER), r.raw(32)) for _ in range(count)]
         rows = r.points()
         r.finish()
         return ModelCommitment(registration, windows, rows)
 
     def encode(self):
         content = self.registration + len(self.windows).to_bytes(4, "little")
-        for window in self.windows:
-            content += len(window).to_bytes(4, "little") + window
+        for window, mask in self.windows:
+            content += len(window).to_bytes(4, "little") + window + mask
         content += len(self.rows).to_bytes(8, "little") + b"".join(self.rows)
-        return frame(b"ZKAPEXCM", 1, content)
+        return frame(b"ZKAPEXCM", 2, content)
 
     def digest(self):
         return self.encode()[-32:]

@@ -28,9 +28,9 @@ class Files(unittest.TestCase):
             self.refused(parse, given, message)
 
     def test_a_model_commitment_has_one_encoding(self):
-        commitment = ModelCommitment(bytes(32), [b"a", b"b"], [bytes(32)] * 3)
+        commitment = ModelCommitment(bytes(32), [(b"a", bytes(32)), (b"b", bytes(range(32)))], [bytes(32)] * 3)
         self.assertEqual(ModelCommitment.parse(commitment.encode()), commitment)
-        trailing = frame(b"ZKAPEXCM", 1, unframe(b"ZKAPEXCM", 1, commitment.encode())[0] + b"\0")
+        trailing = frame(b"ZKAPEXCM", 2, unframe(b"ZKAPEXCM", 2, commitment.encode())[0] + b"\0")
         self.refused(ModelCommitment.parse, trailing, "after the end")
 
     def test_gaps_of_a_mask(self):
@@ -103,6 +103,7 @@ class DeploymentTest(unittest.TestCase):
             ("floor", dict(floor=2**40 + 1)), ("out of range", dict(digits=0)), ("out of range", dict(places=19)),
             ("out of range", dict(digits=10**15 + 1)), ("one form", dict(digits=10)), ("below one", dict(places=18)),
             ("cap is", dict(cap=(2**32 + 1, 1))), ("cap is", dict(cap=(1, 0))), ("cap is", dict(cap=(1, 2**32 + 1))),
+            ("says nothing", dict(digits=46, places=0)),  # √8 · (2^14 − 1) / 2^10 = 45.25…
             ("slacks", dict(width=53, cap=(2**32, 1))), ("slacks", dict(width=30)),
             ("bit planes", dict(width=20, geometry=(1, 64))), ("rows of", dict(geometry=(4, 32))),
             ("blocks of", dict(geometry=(0, 64))), ("blocks of", dict(geometry=(1025, 2**22))),
@@ -128,8 +129,8 @@ class DeploymentTest(unittest.TestCase):
 
 
 def mask_file(digest, window=b"w", gaps=b"\x00\x05", count=2):
-    content = digest + struct.pack("<I", len(window)) + window + bytes(32) + struct.pack("<Q", count) + gaps
-    return frame(b"ZKAPEXPS", 1, content)
+    content = digest + struct.pack("<I", len(window)) + window + bytes(64) + struct.pack("<Q", count) + gaps
+    return frame(b"ZKAPEXPS", 2, content)
 
 
 class MaskTest(unittest.TestCase):
@@ -212,7 +213,7 @@ class Statements(unittest.TestCase):
             "group-obs", self.deployment.digest, bytes(32), self.mask.digest, current.digest(), b"c", b"w", [3],
             MAGIC + bytes(shape.bytes - len(MAGIC)),
         )  # fmt: skip
-        return Window(self.deployment, registered, current, self.mask, file)
+        return Window(self.deployment, registered, current, None, self.mask, file)
 
     def test_rows_of_a_window(self):
         self.rejected("point", self.window().check)

@@ -11,7 +11,7 @@ import sys
 import files
 from argument import require_identity
 from deployment import Deployment, Mask
-from files import BadInput, ModelCommitment, ProofFile, RegistrationFile, Rejection, read_file
+from files import BadInput, ModelCommitment, ProofFile, RegistrationFile, Rejection, read_file, reject_if
 from registration import Registration
 from window import Window
 
@@ -37,13 +37,18 @@ def verify(options):
     deployment = provided(Deployment, options.deployment, files.MAX_DEPLOYMENT)
     mask = provided(Mask, options.mask, files.MAX_MASK)
     mask.check_for(deployment)
+    last_mask = provided(Mask, options.last_mask, files.MAX_MASK) if options.last_mask else None
     registration_file = submitted(RegistrationFile.parse, options.registration)
     proof_file = submitted(ProofFile.parse, options.proof)
 
+    due = f"the client applied {proof_file.operator}, {options.operator} is due"
+    reject_if(proof_file.operator != options.operator, "operator", due)
+    uncertified = not registration_file.certificate and not options.allow_uncertified
+    reject_if(uncertified, "certificate", "the registration does not prove its curvature's range")
     registration = Registration(deployment, registration_file)
     registered = registration.registered()
     current = submitted(ModelCommitment.parse, options.commitment) if options.commitment else registered.model
-    window = Window(deployment, registered, current, mask, proof_file)
+    window = Window(deployment, registered, current, last_mask, mask, proof_file)
     window_sum, registration_sum = window.check(), registration.check()
     require_identity(registration_sum, "registration")
     require_identity(window_sum, "window")
@@ -57,6 +62,9 @@ def main():
     parser.add_argument("--mask", required=True, metavar="FILE")
     parser.add_argument("--proof", required=True, metavar="FILE")
     parser.add_argument("--commitment", metavar="FILE", help="what -o wrote for the client's last window")
+    parser.add_argument("--last-mask", metavar="FILE", help="the mask of the client's last window, if there was one")
+    parser.add_argument("--operator", choices=files.OPERATORS.values(), default="group-obs", help="what is due")
+    parser.add_argument("--allow-uncertified", action="store_true", help="accept a curvature of unproved range")
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write the commitment to the new model")
     options = parser.parse_args()
     try:
@@ -70,7 +78,7 @@ def main():
     except (BadInput, OSError) as problem:
         print(f"verify.py: {problem}", file=sys.stderr)
         return 2
-    print("accepted" if registered.certificate else "accepted; curvature assumed, not proved")
+    print(f"accepted ({options.operator}{'' if registered.certificate else '; curvature assumed, not proved'})")
     return 0
 
 

@@ -76,7 +76,7 @@ class Plan:
 
 
 def window_transcript(plan, mask, registered, current, proof):
-    main = Transcript("zkapex window 1")
+    main = Transcript("zkapex window 2")
     main.absorb("operator", plan.operator.encode())
     main.absorb("deployment", plan.deployment.digest)
     main.absorb("segmentation", b"".join(rows.to_bytes(8, "little") for rows in plan.segmentation))
@@ -85,6 +85,7 @@ def window_transcript(plan, mask, registered, current, proof):
     main.absorb("client", registered.client)
     main.absorb("registration", registered.digest)
     main.absorb("nonce", mask.nonce)
+    main.absorb("start", current.digest())
     main.absorb("model", b"".join(current.rows))
     main.absorb("curvature", b"".join(registered.curvature))
     main.absorb("bit rows", b"".join(proof.rows))
@@ -234,18 +235,32 @@ class SegmentReplay:
         return {first + t: weight * row[t] % ORDER for t in range(self.s.segment.rows)}
 
 
-class Window:
-    """The proof of a window against the client's registration and its model before the window, `current`."""
+def check_history(registered, current, last_mask, mask):
+    """A window comes once, and keeps removed what the client's last one removed."""
+    if not current.windows:
+        reject_if(current.rows != registered.model.rows, "model", "without windows, the model is the registered one")
+        return
+    applied = any(window == mask.window for window, _ in current.windows)
+    reject_if(applied, "window", "this window was applied already")
+    known = last_mask is not None and last_mask.digest == current.windows[-1][1]
+    reject_if(not known, "mask", "the mask of the client's last window is not known")
+    kept = set(last_mask.support) <= set(mask.support)
+    reject_if(not kept, "mask", "the mask leaves out weights that the client's last one removed")
 
-    def __init__(self, deployment, registered, current, mask, file):
+
+class Window:
+    """The proof of a window against the client's registration, its model before the window, `current`, and the mask of
+    its last window, if there was one."""
+
+    def __init__(self, deployment, registered, current, last_mask, mask, file):
         reject_if(file.deployment != deployment.digest, "deployment", "the proof is for another deployment")
         same_mask = file.mask == mask.digest and file.window == mask.window
         reject_if(not same_mask, "mask", "the proof was made for another mask")
         self.plan = Plan(deployment, mask, file.operator, file.segmentation)
+        check_history(registered, current, last_mask, mask)
         reject_if(file.client != registered.client, "client", "the proof is of another client")
         same = file.registration == registered.digest == current.registration
         reject_if(not same, "registration", "the proof or the model commitment belongs to another registration")
-        reject_if(mask.window in current.windows, "window", "this window was applied already")
         reject_if(file.model != current.digest(), "model", "the proof starts from another model than the current one")
         self.registered, self.current, self.mask = registered, current, mask
         self.shape = self.plan.shape()
@@ -276,4 +291,4 @@ class Window:
         for s in plan.segments:
             planes = self.proof.rows[s.first_bit_row : s.first_bit_row + plan.block_planes * s.segment.rows]
             rows += value_rows(planes, s.segment.rows, plan.deployment.width)
-        return ModelCommitment(self.current.registration, [*self.current.windows, self.mask.window], rows)
+        return ModelCommitment(self.current.registration, [*self.current.windows, (self.mask.window, self.mask.digest)], rows)

@@ -2,7 +2,7 @@
 //
 // A weight's Montgomery form is cut into sixteen signed 16-bit digits; the matrix times the digits is an integer matrix
 // product, exact in 64 bits, and only its result is put together and reduced mod l. Time depends on sizes and shapes
-// alone.
+// alone, and no address on a value, except where a function says so.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +71,8 @@ class RowFolder {
                                                ThreadPool& pool,
                                                const fold_kernels::Kernels& kernels = native_fold_kernels());
 
-// Both with integer weights, exactly; all sums |out| < 2^120. In the calling thread.
+// Both with integer weights, exactly; all sums |out| < 2^120. In the calling thread. The time shows whether all weights
+// fit 62 bits.
 void fold_rows_exact(const IntMatrix& matrix, std::span<const int128> weights, std::span<int128> out,
                      const fold_kernels::Kernels& kernels = native_fold_kernels());
 void fold_columns_exact(const IntMatrix& matrix, std::span<const int128> weights, std::span<int128> out,
@@ -82,7 +83,8 @@ void fold_columns_exact(const IntMatrix& matrix, std::span<const int128> weights
                                            std::span<const Scalar> weights, ThreadPool& pool);
 
 // out[l] = sum over r of w_r bit(r, l). Row r is the `words_per_row` words from rows[r * words_per_row]; bit l of a row
-// is bit l % 64 of its word l / 64; cols <= 64 words_per_row.
+// is bit l % 64 of its word l / 64; cols <= 64 words_per_row. Sums are looked up by eight bits at a time: what is read
+// shows to who shares the cache.
 [[nodiscard]] std::vector<Scalar> fold_bits(std::span<const uint64_t> rows, size_t words_per_row, size_t cols,
                                             std::span<const Scalar> weights, ThreadPool& pool);
 

@@ -65,6 +65,50 @@ enum class Reason {
   return "unknown";
 }
 
+// What to do about it, in one sentence; docs/reasons.md has them all.
+[[nodiscard]] constexpr std::string_view advice(Reason reason) {
+  switch (reason) {
+    case Reason::kLength:
+      return "Ask the client to make the proof again with this version and with the deployment and mask that you "
+             "published.";
+    case Reason::kVersion:
+      return "Use the same version of zkapex on both sides, and ask for the proof again.";
+    case Reason::kScalar:
+    case Reason::kPoint:
+      return "No honest client sends such bytes: ask for the file again, and treat a second one like it as an attempt "
+             "to cheat.";
+    case Reason::kZeroChallenge:
+      return "Ask the client to make the proof again: its randomness is fresh each time.";
+    case Reason::kEquation:
+      return "What the client claims is false: do not count it as having unlearned; it may prove the same window "
+             "again.";
+    case Reason::kStatement:
+      return "Ask the client to make the file again with the deployment that you published.";
+    case Reason::kDeployment:
+      return "Ask the client for a file that was made for the deployment of your ledger.";
+    case Reason::kRegistration:
+      return "Admit the client's registration first (zkapex admit); a proof counts only under the one that your ledger "
+             "has.";
+    case Reason::kClient:
+      return "A name belongs to the client that took it first: ask the sender to register under a name of its own.";
+    case Reason::kMask:
+      return "Give the mask that was published for this window, made with mask --after the one before.";
+    case Reason::kWindow:
+      return "Nothing is to be done: this client's window was accepted before.";
+    case Reason::kModel:
+      return "Ask for the windows in their order: the client applied one that you have not accepted, or settled one "
+             "that you rejected.";
+    case Reason::kOperator:
+      return "Ask for a proof of the operator that is due, or say with --operator that the other one is.";
+    case Reason::kCertificate:
+      return "Ask the client to register with a certificate, or waive it with --allow-uncertified: then no error is "
+             "certified.";
+    case Reason::kFile:
+      return "Ask the client to send the file again.";
+  }
+  return "See docs/reasons.md.";
+}
+
 struct Rejection {
   Reason reason;
   std::string detail;

@@ -21,6 +21,7 @@ main + window
 main + client
 main + registration
 main + nonce
+main + start
 main + model
 main + curvature
 main + bit rows

@@ -2,7 +2,7 @@
 //   deployment.zka     a copy of the provider's
 //   registration.zka   public: commitments and range proof
 //   secret.zka         private: integers and openings, replaced as a whole by every window that was accepted
-//   mask.zka           of the last of these windows
+//   mask.zka           of the last of these windows, which later masks must contain
 //   pending/           what windows left that are not settled yet: see parties/pending.h
 #pragma once
 

@@ -78,6 +78,7 @@ struct World {
     };
     ZKAPEX_TRY(SecretWriter secret, prepare_secret(at / "secret.zka", computed.next, deployment, read, true));
     ZKAPEX_CHECK(write_file(at / "proof.zka", computed.proof.encode()));
+    ZKAPEX_CHECK(write_file(at / "mask.zka", mask.serialize(), {.overwrite = true}));
     ZKAPEX_CHECK(secret.commit());
     return Done{};
   }
@@ -96,7 +97,7 @@ struct World {
   }
 
   void write_store() {
-    StoreWriter writer = *StoreWriter::open(folder / "store.zka", store_header_for(deployment));
+    StoreWriter writer = *StoreWriter::open(folder / "store.zka", store_header_for(deployment), "test");
     for (uint64_t b = 0; b < deployment.layout().blocks(); ++b) {
       std::vector<int16_t> factor(triangle_size(4));
       const uint64_t real = triangle_size(deployment.layout().block(b).count);

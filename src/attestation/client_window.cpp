@@ -8,15 +8,30 @@ namespace zkapex {
 
 namespace {
 
-// The secret's history allows this window.
-Status check_history(const ClientSecret& secret, const Mask& mask) {
-  for (const std::string& window : secret.windows) {
-    if (window == mask.window) return error("the window '{}' was applied to this client already", window);
+// The client's history allows this window.
+Status check_history(const ClientSecret& secret, const std::optional<Mask>& last_mask, const Mask& mask) {
+  if (has_applied(secret.windows, mask.window))
+    return error("the window '{}' was applied to this client already", mask.window);
+  if (last_mask && !mask.contains(*last_mask)) {
+    return error(
+        "the mask leaves out weights that the window '{}' removed from this client: ask the provider for a mask that "
+        "was made with mask --after",
+        last_mask->window);
   }
   if (secret.windows.size() == kMaxWindows) {
     return error("this client has applied {} windows, as many as a registration allows: register it anew", kMaxWindows);
   }
   return Done{};
+}
+
+// That of the last window in the history; none before the first.
+Result<std::optional<Mask>> read_last_mask(const ClientFolder& folder, const ClientSecret& secret,
+                                           const Deployment& deployment) {
+  if (secret.windows.empty()) return std::optional<Mask>();
+  ZKAPEX_TRY(Mask mask, read_mask(folder.mask(), deployment));
+  if (mask.digest() != secret.windows.back().mask)
+    return error("{} is not the mask of this client's last window", folder.mask().string());
+  return std::optional(std::move(mask));
 }
 
 // The operator on the client's model.
@@ -60,14 +75,13 @@ Result<Registered> open_own_registration(const WindowInputs& inputs, const Gener
   return *std::move(rows);
 }
 
-Result<WindowProof> prove(const WindowInputs& inputs, const WindowPlan& plan, const Registered& registered,
+Result<WindowProof> prove(const WindowInputs& inputs, const WindowPlan& plan, const ClientRecord& record,
                           const ClientModel& before, const UnlearnedModel& after, const Path& scratch_folder,
                           const Generators& generators, const WorkSettings& settings) {
   const Deployment& deployment = inputs.deployment;
   const ClientSecret& secret = inputs.state.secret();
   ZKAPEX_TRY(const WindowBits bits, WindowBits::make(deployment, plan, before, after, *settings.pool));
-  const WindowStatement statement{&deployment, &inputs.mask,         secret.client,       registered.digest,
-                                  secret.rows, registered.curvature, registered.unchanged};
+  const WindowStatement statement = window_statement(deployment, record.registered, record.current, inputs.mask);
   const ModelOpenings openings{{secret.model_blindings.data(), secret.model_blindings.size()},
                                {secret.curvature_blindings.data(), secret.curvature_blindings.size()}};
   ZKAPEX_TRY(Scratch scratch, Scratch::in(scratch_folder));
@@ -77,10 +91,9 @@ Result<WindowProof> prove(const WindowInputs& inputs, const WindowPlan& plan, co
 }
 
 // Another store than the registered one, or a machine that errs, must not move the client to where no provider follows.
-Status check_own_proof(const WindowInputs& inputs, const Registered& registered, const ModelCommitment& current,
-                       const ProofFile& file, const Generators& generators, ThreadPool& pool) {
-  const Verdict verdict =
-      verify_window_file(inputs.deployment, registered, current, inputs.mask, file, generators, pool);
+Status check_own_proof(const WindowInputs& inputs, const ClientRecord& record, const ProofFile& file,
+                       const Generators& generators, ThreadPool& pool) {
+  const Verdict verdict = verify_window_file(inputs.deployment, record, inputs.mask, file, generators, pool);
   if (verdict) return Done{};
   return error("the proof does not hold ({}): is the curvature store the one that was registered?",
                name(verdict.error().reason));
@@ -115,7 +128,9 @@ Result<WindowInputs> WindowInputs::open(const WindowSources& sources) {
   if (registration.digest() != secret.registration)
     return error("{} is not the registration of this secret", folder.registration().string());
   ZKAPEX_TRY(Mask mask, read_mask(sources.mask, deployment));
-  ZKAPEX_CHECK(check_history(secret, mask));
+  ZKAPEX_TRY(std::optional<Mask> last_mask, read_last_mask(folder, secret, deployment));
+  if (const Status allowed = check_history(secret, last_mask, mask); !allowed)
+    return allowed.error().within(sources.mask.string());
   Path model_file = sources.model.empty() ? Path(secret.model_file) : sources.model;
   ZKAPEX_TRY(Checkpoint model, Checkpoint::open(model_file));
   Status same = deployment.layout().check_tensors(model.tensors());
@@ -123,8 +138,9 @@ Result<WindowInputs> WindowInputs::open(const WindowSources& sources) {
   if (!same) return same.error().within(model_file.string());
   Path store_file = sources.store.empty() ? Path(secret.store_file) : sources.store;
   ZKAPEX_TRY(StoreReader store, open_store(store_file, deployment));
-  return WindowInputs{std::move(deployment), std::move(registration), std::move(state), std::move(mask),
-                      std::move(model_file), std::move(store_file),   std::move(model), std::move(store)};
+  return WindowInputs{std::move(deployment), std::move(registration), std::move(state),
+                      std::move(mask),       std::move(last_mask),    std::move(model_file),
+                      std::move(store_file), std::move(model),        std::move(store)};
 }
 
 Result<ComputedWindow> compute_window(const WindowInputs& inputs, Operator op, const Path& scratch,
@@ -136,7 +152,9 @@ Result<ComputedWindow> compute_window(const WindowInputs& inputs, Operator op, c
              WindowPlan::make(deployment, inputs.mask, op,
                               cut_rows(deployment.layout().rows(), rows_per_segment(deployment, settings.memory))));
   const Generators generators = load_generators(plan.shape().generators(), settings);
-  ZKAPEX_TRY(const Registered registered, open_own_registration(inputs, generators, pool));
+  ZKAPEX_TRY(Registered registered, open_own_registration(inputs, generators, pool));
+  const ModelCommitment current{registered.digest, secret.windows, secret.rows};
+  const ClientRecord record{std::move(registered), current, inputs.last_mask};
   watch.lap("prepare");
 
   const CoordinateReader read = [&](uint64_t first, std::span<int64_t> out) { return inputs.state.read(first, out); };
@@ -144,20 +162,19 @@ Result<ComputedWindow> compute_window(const WindowInputs& inputs, Operator op, c
   ObsSummary summary;
   ZKAPEX_TRY(UnlearnedModel after, run_operator(deployment, inputs.mask, op, inputs.store, read, settings, summary));
   watch.lap("apply");
-  ZKAPEX_TRY(WindowProof proved, prove(inputs, plan, registered, before, after, scratch, generators, settings));
+  ZKAPEX_TRY(WindowProof proved, prove(inputs, plan, record, before, after, scratch, generators, settings));
   watch.lap("prove");
 
-  const ModelCommitment current{registered.digest, secret.windows, secret.rows};
   ProofFile file{op,
                  deployment.digest(),
-                 registered.digest,
+                 secret.registration,
                  inputs.mask.digest(),
                  current.digest(),
                  secret.client,
                  inputs.mask.window,
                  plan.segmentation(),
                  proved.proof.encode()};
-  ZKAPEX_CHECK(check_own_proof(inputs, registered, current, file, generators, pool));
+  ZKAPEX_CHECK(check_own_proof(inputs, record, file, generators, pool));
   watch.lap("verify");
   ZKAPEX_TRY(ClientSecret next, state_after(inputs, current, file, std::move(proved.blindings), pool));
   return ComputedWindow{std::move(after), std::move(file), std::move(next), summary};

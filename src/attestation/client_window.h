@@ -16,13 +16,14 @@ struct WindowSources {
   Path model, store;  // where they are now, if not where they were at registration; empty otherwise
 };
 
-// All that a window needs, read and checked: the files belong together, the window was not applied before, and the
-// checkpoint is the one that was registered where no operator reaches.
+// All that a window needs, read and checked: the files belong together, the window was not applied before, its mask
+// keeps what the last one removed, and where no operator reaches the checkpoint is the one that was registered.
 struct WindowInputs {
   Deployment deployment;
   RegistrationFile registration;
   OpenSecret state;
   Mask mask;
+  std::optional<Mask> last_mask;  // of the last window that was settled
   Path model_file, store_file;
   Checkpoint model;
   StoreReader store;

@@ -1,5 +1,7 @@
 #include "attestation/files.h"
 
+#include <algorithm>
+
 #include "base/names.h"
 
 namespace zkapex {
@@ -40,6 +42,12 @@ Result<std::vector<EncodedPoint>> get_points(ByteReader& in) {
   return out;
 }
 
+Result<bool> get_flag(ByteReader& in) {
+  ZKAPEX_TRY(const uint8_t certificate, in.u8());
+  if (certificate > 1) return error("the certificate flag is {}, not 0 or 1", certificate);
+  return certificate == 1;
+}
+
 Result<Bytes> get_proof(ByteReader& in) {
   ZKAPEX_TRY(const uint64_t size, in.u64());
   if (size != in.left()) return error("the proof has {} bytes, {} are left", size, in.left());
@@ -56,17 +64,26 @@ void put_proof(ByteWriter& out, ByteView proof) {
 
 Status check_client_name(std::string_view name) { return check_name(name, "a client identifier"); }
 
-void put_windows(ByteWriter& out, const std::vector<std::string>& windows) {
-  out.u32(static_cast<uint32_t>(windows.size()));
-  for (const std::string& window : windows) out.text(window);
+bool has_applied(const History& history, std::string_view window) {
+  return std::ranges::any_of(history, [&](const AppliedWindow& applied) { return applied.window == window; });
 }
 
-Result<std::vector<std::string>> get_windows(ByteReader& in) {
+void put_history(ByteWriter& out, const History& history) {
+  out.u32(static_cast<uint32_t>(history.size()));
+  for (const AppliedWindow& applied : history) {
+    out.text(applied.window);
+    out.raw(applied.mask);
+  }
+}
+
+Result<History> get_history(ByteReader& in) {
   ZKAPEX_TRY(const uint32_t count, in.u32());
   if (count > kMaxWindows) return error("{} windows are more than {}", count, kMaxWindows);
-  std::vector<std::string> out;
+  History out;
   for (uint32_t k = 0; k < count; ++k) {
-    ZKAPEX_TRY(out.emplace_back(), in.text(Mask::kMaxWindow));
+    AppliedWindow& applied = out.emplace_back();
+    ZKAPEX_TRY(applied.window, in.text(Mask::kMaxWindow));
+    ZKAPEX_TRY(applied.mask, in.array<32>());
   }
   return out;
 }
@@ -91,9 +108,7 @@ Result<RegistrationFile> RegistrationFile::decode(ByteView file) {
   ZKAPEX_TRY(out.deployment, in.array<32>());
   ZKAPEX_TRY(out.client, in.text(kMaxClientName));
   ZKAPEX_CHECK(check_client_name(out.client));
-  ZKAPEX_TRY(const uint8_t certificate, in.u8());
-  if (certificate > 1) return error("the certificate flag is {}, not 0 or 1", certificate);
-  out.certificate = certificate == 1;
+  ZKAPEX_TRY(out.certificate, get_flag(in));
   ZKAPEX_TRY(out.cut.model, get_segmentation(in));
   ZKAPEX_TRY(out.cut.curvature, get_segmentation(in));
   ZKAPEX_TRY(out.unchanged, get_points(in));
@@ -139,7 +154,7 @@ Result<ProofFile> ProofFile::decode(ByteView file) {
 Bytes ModelCommitment::content() const {
   ByteWriter out;
   out.raw(registration);
-  put_windows(out, windows);
+  put_history(out, windows);
   put_points(out, rows);
   return out.take();
 }
@@ -149,8 +164,34 @@ Result<ModelCommitment> ModelCommitment::decode(ByteView file) {
   ByteReader in(content);
   ModelCommitment out;
   ZKAPEX_TRY(out.registration, in.array<32>());
-  ZKAPEX_TRY(out.windows, get_windows(in));
+  ZKAPEX_TRY(out.windows, get_history(in));
   ZKAPEX_TRY(out.rows, get_points(in));
+  ZKAPEX_CHECK(in.finish());
+  return out;
+}
+
+Bytes Registered::encode() const {
+  ByteWriter out;
+  out.raw(digest);
+  out.text(client);
+  out.u8(certificate ? 1 : 0);
+  put_points(out, unchanged);
+  put_points(out, curvature);
+  put_points(out, model.rows);
+  return frame(kKind, out.bytes());
+}
+
+Result<Registered> Registered::decode(ByteView file) {
+  ZKAPEX_TRY(const ByteView content, unframe(kKind, file));
+  ByteReader in(content);
+  Registered out;
+  ZKAPEX_TRY(out.digest, in.array<32>());
+  ZKAPEX_TRY(out.client, in.text(kMaxClientName));
+  ZKAPEX_TRY(out.certificate, get_flag(in));
+  ZKAPEX_TRY(out.unchanged, get_points(in));
+  ZKAPEX_TRY(out.curvature, get_points(in));
+  out.model.registration = out.digest;
+  ZKAPEX_TRY(out.model.rows, get_points(in));
   ZKAPEX_CHECK(in.finish());
   return out;
 }

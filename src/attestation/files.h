@@ -35,8 +35,20 @@ struct RegistrationFile {
   [[nodiscard]] Bytes content() const;
 };
 
+// One step of a client's history.
+struct AppliedWindow {
+  std::string window;     // its identifier
+  Sha256::Digest mask{};  // what it removed
+  bool operator==(const AppliedWindow&) const = default;
+};
+// The windows of a client since its registration, in order.
+using History = std::vector<AppliedWindow>;
+[[nodiscard]] bool has_applied(const History& history, std::string_view window);
+void put_history(ByteWriter& out, const History& history);
+[[nodiscard]] Result<History> get_history(ByteReader& in);
+
 struct ProofFile {
-  static constexpr FileKind kKind{"ZKAPEXPF", 1, "a proof of a window"};
+  static constexpr FileKind kKind{"ZKAPEXPF", 2, "a proof of a window"};
 
   Operator op = Operator::kGroupObs;
   Sha256::Digest deployment{}, registration{}, mask{};
@@ -54,10 +66,10 @@ struct ProofFile {
 
 // Com(θ) of a client's covered tensors at some point of its history.
 struct ModelCommitment {
-  static constexpr FileKind kKind{"ZKAPEXCM", 1, "a model commitment"};
+  static constexpr FileKind kKind{"ZKAPEXCM", 2, "a model commitment"};
 
   Sha256::Digest registration{};
-  std::vector<std::string> windows;  // that led here since the registration, in order
+  History windows;  // that led here
   std::vector<EncodedPoint> rows;
 
   [[nodiscard]] Bytes encode() const { return frame(kKind, content()); }
@@ -68,9 +80,20 @@ struct ModelCommitment {
   [[nodiscard]] Bytes content() const;
 };
 
-// The windows of a client, as its commitment and its secret list them.
-void put_windows(ByteWriter& out, const std::vector<std::string>& windows);
-[[nodiscard]] Result<std::vector<std::string>> get_windows(ByteReader& in);
+// What windows are verified against: a registration without its proof, with the rows that follow from it. It is the
+// provider's own record of a registration that it verified.
+struct Registered {
+  static constexpr FileKind kKind{"ZKAPEXRD", 1, "a verified registration"};
+
+  Sha256::Digest digest{};  // of the registration file
+  std::string client;
+  bool certificate = false;  // without one, every verdict says "curvature assumed, not proved"
+  std::vector<EncodedPoint> unchanged, curvature;
+  ModelCommitment model;  // Com(θ_p) as registered: no windows
+
+  [[nodiscard]] Bytes encode() const;
+  static Result<Registered> decode(ByteView file);
+};
 
 inline constexpr size_t kMaxPublicFile = size_t{1} << 31;
 

@@ -22,6 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz<zkapex::RegistrationFile>(input);
   fuzz<zkapex::ProofFile>(input);
   fuzz<zkapex::ModelCommitment>(input);
+  fuzz<zkapex::Registered>(input);
   if (const auto secret = zkapex::decode_secret_header(input);
       secret.ok() && !std::ranges::equal(zkapex::encode_secret_header(*secret), input)) {
     std::abort();

@@ -23,7 +23,7 @@ class FilesTest : public ::testing::Test {
   }
   static Verdict verify(const Mask& mask, const ProofFile& file) {
     const Registered& registered = *world_->registered;
-    return verify_window_file(world_->deployment, registered, registered.model, mask, file, world_->generators,
+    return verify_window_file(world_->deployment, {registered, registered.model, {}}, mask, file, world_->generators,
                               world_->pool);
   }
 
@@ -71,14 +71,18 @@ TEST_F(FilesTest, HonestFilesAreAcceptedAndEncodeToThemselves) {
   EXPECT_TRUE(verify(world_->mask, world_->proof).ok());
   EXPECT_EQ(RegistrationFile::decode(world_->registration.encode())->encode(), world_->registration.encode());
   EXPECT_EQ(ProofFile::decode(world_->proof.encode())->encode(), world_->proof.encode());
-  const ModelCommitment commitment{world_->registration.digest(), {"w1", "w2"}, {{}, {}}};
+  const ModelCommitment commitment{world_->registration.digest(), {{"w1", {}}, {"w2", {}}}, {{}, {}}};
   EXPECT_EQ(ModelCommitment::decode(commitment.encode())->encode(), commitment.encode());
+  const Registered registered = *Registered::decode(world_->registered->encode());
+  EXPECT_EQ(registered.encode(), world_->registered->encode());
+  EXPECT_EQ(registered.model.encode(), world_->registered->model.encode());
 }
 
 TEST_F(FilesTest, NoChangedByteIsRead) {
   expect_no_flip_is_read<RegistrationFile>(world_->registration.encode());
   expect_no_flip_is_read<ProofFile>(world_->proof.encode());
-  expect_no_flip_is_read<ModelCommitment>(ModelCommitment{{}, {"w1"}, {{}, {}}}.encode());
+  expect_no_flip_is_read<Registered>(world_->registered->encode());
+  expect_no_flip_is_read<ModelCommitment>(ModelCommitment{{}, {{"w1", {}}}, {{}, {}}}.encode());
   const Bytes mask = world_->mask.serialize();
   for (size_t at = 0; at < mask.size(); ++at) {
     Bytes changed = mask;
@@ -144,7 +148,7 @@ TEST_F(FilesTest, SecretsKeepTheirHeaderAndRefuseEveryChange) {
   const Result<ClientSecret> secret = read_secret_header(path);
   ASSERT_TRUE(secret.ok()) << secret.error().message;
   EXPECT_EQ(secret->client, "alice");
-  EXPECT_EQ(secret->windows, std::vector<std::string>{"w1"});
+  EXPECT_EQ(secret->windows, (History{{"w1", world_->mask.digest()}}));
   const SecretBytes header = encode_secret_header(*secret);
   const SecretBytes again = encode_secret_header(*decode_secret_header({header.data(), header.size()}));
   EXPECT_TRUE(std::ranges::equal(header, again));
@@ -310,7 +314,10 @@ TEST_F(MalformedContent, OfAModelCommitment) {
     ByteWriter out;
     out.raw(Sha256::Digest{});
     out.u32(windows);
-    for (size_t k = 0; k < names; ++k) out.text("");
+    for (size_t k = 0; k < names; ++k) {
+      out.text("");
+      out.raw(Sha256::Digest{});
+    }
     out.u64(points);
     return out;
   };
@@ -321,6 +328,22 @@ TEST_F(MalformedContent, OfAModelCommitment) {
   ByteWriter longer = commitment(0, 0, 0);
   longer.u8(0);
   EXPECT_NE(refusal<ModelCommitment>(longer), "");
+}
+
+TEST_F(MalformedContent, OfAVerifiedRegistration) {
+  const auto registered = [](uint8_t certificate, uint64_t points) {
+    ByteWriter out = registration("alice", certificate);
+    out.u64(points);
+    out.u64(0);
+    out.u64(0);
+    return out;
+  };
+  EXPECT_EQ(refusal<Registered>(registered(1, 0)), "");
+  EXPECT_NE(refusal<Registered>(registered(2, 0)).find("certificate flag"), std::string::npos);
+  EXPECT_NE(refusal<Registered>(registered(1, 1 << 20)).find("do not fit"), std::string::npos);
+  ByteWriter longer = registered(0, 0);
+  longer.u8(0);
+  EXPECT_NE(refusal<Registered>(longer), "");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "attestation/provider.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
 #include "attestation/registration_verifier.h"
 #include "attestation/window_verifier.h"
@@ -28,6 +28,22 @@ Result<WindowPlan, Rejection> plan_of(const Deployment& deployment, const Mask& 
   Result<WindowPlan> plan = WindowPlan::make(deployment, mask, file.op, file.segmentation);
   if (!plan) return Rejection{Reason::kStatement, plan.error().message};
   return *std::move(plan);
+}
+
+// A window comes once, and keeps removed what the client's last one removed.
+Verdict check_history(const ClientRecord& client, const Mask& mask) {
+  const ModelCommitment& current = client.current;
+  if (current.windows.empty()) {
+    if (current.rows != client.registered.model.rows)
+      return Rejection{Reason::kModel, "a model that no window has changed is not the registered one"};
+    return Done{};
+  }
+  if (has_applied(current.windows, mask.window)) return Rejection{Reason::kWindow, "this window was applied already"};
+  if (!client.last_mask || client.last_mask->digest() != current.windows.back().mask)
+    return Rejection{Reason::kMask, "the mask of the client's last window is not known"};
+  if (!mask.contains(*client.last_mask))
+    return Rejection{Reason::kMask, "the mask leaves out weights that the client's last one removed"};
+  return Done{};
 }
 
 }  // namespace
@@ -63,29 +79,41 @@ Result<Registered, Rejection> open_registration(const Deployment& deployment, co
   return assume_registration(deployment, file, pool);
 }
 
-Result<PointSum, Rejection> check_window_file(const Deployment& deployment, const Registered& registered,
-                                              const ModelCommitment& current, const Mask& mask, const ProofFile& file,
-                                              ThreadPool& pool) {
+Verdict check_policy(const Policy& policy, const Registered& registered, const ProofFile& file) {
+  if (file.op != policy.op) {
+    return Rejection{Reason::kOperator,
+                     fmt::format("the client applied {}, {} is due", name(file.op), name(policy.op))};
+  }
+  if (!registered.certificate && !policy.allow_uncertified)
+    return Rejection{Reason::kCertificate, "the registration does not prove its curvature's range"};
+  return Done{};
+}
+
+WindowStatement window_statement(const Deployment& deployment, const Registered& registered,
+                                 const ModelCommitment& current, const Mask& mask) {
+  return {&deployment,      &mask,        registered.client,    registered.digest,
+          current.digest(), current.rows, registered.curvature, registered.unchanged};
+}
+
+Result<PointSum, Rejection> check_window_file(const Deployment& deployment, const ClientRecord& client,
+                                              const Mask& mask, const ProofFile& file, ThreadPool& pool) {
   ZKAPEX_TRY(const WindowPlan plan, plan_of(deployment, mask, file));
+  ZKAPEX_CHECK(check_history(client, mask));
+  const Registered& registered = client.registered;
+  const ModelCommitment& current = client.current;
   if (file.client != registered.client) return Rejection{Reason::kClient, "the proof is of another client"};
   if (file.registration != registered.digest || current.registration != registered.digest) {
     return Rejection{Reason::kRegistration, "the proof or the model commitment belongs to another registration"};
   }
-  if (std::find(current.windows.begin(), current.windows.end(), mask.window) != current.windows.end()) {
-    return Rejection{Reason::kWindow, "this window was applied already"};
-  }
   if (file.model != current.digest())
     return Rejection{Reason::kModel, "the proof starts from another model than the client's current one"};
   ZKAPEX_TRY(const Proof proof, Proof::decode(file.proof, plan.shape()));
-  const WindowStatement statement{&deployment,         &mask,        registered.client,
-                                  registered.digest,   current.rows, registered.curvature,
-                                  registered.unchanged};
-  return check_window(statement, plan, proof, pool);
+  return check_window(window_statement(deployment, registered, current, mask), plan, proof, pool);
 }
 
-Verdict verify_window_file(const Deployment& deployment, const Registered& registered, const ModelCommitment& current,
-                           const Mask& mask, const ProofFile& file, const Generators& generators, ThreadPool& pool) {
-  ZKAPEX_TRY(const PointSum sum, check_window_file(deployment, registered, current, mask, file, pool));
+Verdict verify_window_file(const Deployment& deployment, const ClientRecord& client, const Mask& mask,
+                           const ProofFile& file, const Generators& generators, ThreadPool& pool) {
+  ZKAPEX_TRY(const PointSum sum, check_window_file(deployment, client, mask, file, pool));
   return verdict_var(sum, generators, pool);
 }
 
@@ -95,7 +123,7 @@ Result<ModelCommitment, Rejection> next_model(const Deployment& deployment, cons
   ZKAPEX_TRY(const Proof proof, Proof::decode(file.proof, plan.shape()));
   ZKAPEX_TRY(std::vector<EncodedPoint> rows, unlearned_rows(plan, proof, pool));
   ModelCommitment next{current.registration, current.windows, std::move(rows)};
-  next.windows.push_back(mask.window);
+  next.windows.push_back({mask.window, mask.digest()});
   return next;
 }
 

@@ -9,14 +9,19 @@
 
 namespace zkapex {
 
-// A registration that was verified: what windows are verified against.
-struct Registered {
-  Sha256::Digest digest{};
-  std::string client;
-  bool certificate = false;  // without one, every verdict says "curvature assumed, not proved"
-  std::vector<EncodedPoint> unchanged, curvature;
-  ModelCommitment model;  // Com(θ_p) as registered
+// What the provider has of a client when a window is judged. All of it is its own record.
+struct ClientRecord {
+  Registered registered;
+  ModelCommitment current;        // the client's model before the window
+  std::optional<Mask> last_mask;  // of its last window; none where there was no window yet
 };
+
+// What is due is for the provider to say, not for the client's file.
+struct Policy {
+  Operator op = Operator::kGroupObs;
+  bool allow_uncertified = false;  // accept a curvature whose range is not proved, and certify no error then
+};
+[[nodiscard]] Verdict check_policy(const Policy& policy, const Registered& registered, const ProofFile& file);
 
 // With `proved` the range proof is checked; without it the file's commitments are taken as they are, for a registration
 // that was verified before.
@@ -31,13 +36,15 @@ struct Registered {
 [[nodiscard]] Result<PointSum, Rejection> check_registration_file(const Deployment& deployment,
                                                                   const RegistrationFile& file, ThreadPool& pool);
 
-// `current`: the client's model before the window. What must add up to the identity.
-[[nodiscard]] Result<PointSum, Rejection> check_window_file(const Deployment& deployment, const Registered& registered,
-                                                            const ModelCommitment& current, const Mask& mask,
-                                                            const ProofFile& file, ThreadPool& pool);
-[[nodiscard]] Verdict verify_window_file(const Deployment& deployment, const Registered& registered,
-                                         const ModelCommitment& current, const Mask& mask, const ProofFile& file,
-                                         const Generators& generators, ThreadPool& pool);
+// What a proof of the client's window is about.
+[[nodiscard]] WindowStatement window_statement(const Deployment& deployment, const Registered& registered,
+                                               const ModelCommitment& current, const Mask& mask);
+
+// What must add up to the identity for the proof to hold.
+[[nodiscard]] Result<PointSum, Rejection> check_window_file(const Deployment& deployment, const ClientRecord& client,
+                                                            const Mask& mask, const ProofFile& file, ThreadPool& pool);
+[[nodiscard]] Verdict verify_window_file(const Deployment& deployment, const ClientRecord& client, const Mask& mask,
+                                         const ProofFile& file, const Generators& generators, ThreadPool& pool);
 
 // The client's model after an accepted window: the next `current`.
 [[nodiscard]] Result<ModelCommitment, Rejection> next_model(const Deployment& deployment,

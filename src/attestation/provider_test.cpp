@@ -23,13 +23,11 @@ class ProviderTest : public ::testing::Test {
   // Of the window, from another point of view of the verifier.
   template <class Change>
   static std::string window(const Change& change) {
-    Registered registered = *world_->registered;
-    ModelCommitment current = registered.model;
+    ClientRecord client{*world_->registered, world_->registered->model, {}};
     Mask mask = world_->mask;
     ProofFile file = world_->proof;
-    change(registered, current, mask, file);
-    return answer(
-        verify_window_file(world_->deployment, registered, current, mask, file, world_->generators, world_->pool));
+    change(client, mask, file);
+    return answer(verify_window_file(world_->deployment, client, mask, file, world_->generators, world_->pool));
   }
   template <class Change>
   static std::string registration(bool proved, const Change& change) {
@@ -49,12 +47,12 @@ TEST_F(ProviderTest, HonestFilesAreAccepted) {
 }
 
 TEST_F(ProviderTest, AMaskOfAnotherDeploymentIsRefused) {
-  EXPECT_EQ(window([](auto&, auto&, Mask& mask, ProofFile& file) {
+  EXPECT_EQ(window([](auto&, Mask& mask, ProofFile& file) {
               mask.deployment[0] ^= 1;
               file.mask = mask.digest();
             }),
             "mask");
-  EXPECT_EQ(window([](auto&, auto&, Mask& mask, ProofFile& file) {
+  EXPECT_EQ(window([](auto&, Mask& mask, ProofFile& file) {
               mask.support.push_back(25);  // the layout has 25 weights
               file.mask = mask.digest();
             }),
@@ -62,49 +60,93 @@ TEST_F(ProviderTest, AMaskOfAnotherDeploymentIsRefused) {
 }
 
 TEST_F(ProviderTest, AProofForAnotherMaskIsRefused) {
-  EXPECT_EQ(window([](auto&, auto&, Mask& mask, auto&) { mask.nonce[0] ^= 1; }), "mask");
-  EXPECT_EQ(window([](auto&, auto&, auto&, ProofFile& file) { file.mask[0] ^= 1; }), "mask");
-  EXPECT_EQ(window([](auto&, auto&, auto&, ProofFile& file) { file.window = "w2"; }), "mask");
+  EXPECT_EQ(window([](auto&, Mask& mask, auto&) { mask.nonce[0] ^= 1; }), "mask");
+  EXPECT_EQ(window([](auto&, auto&, ProofFile& file) { file.mask[0] ^= 1; }), "mask");
+  EXPECT_EQ(window([](auto&, auto&, ProofFile& file) { file.window = "w2"; }), "mask");
 }
 
 TEST_F(ProviderTest, AProofOfAnotherDeploymentIsRefused) {
-  EXPECT_EQ(window([](auto&, auto&, auto&, ProofFile& file) { file.deployment[0] ^= 1; }), "deployment");
+  EXPECT_EQ(window([](auto&, auto&, ProofFile& file) { file.deployment[0] ^= 1; }), "deployment");
 }
 
 TEST_F(ProviderTest, AProofOfAnotherClientIsRefused) {
-  EXPECT_EQ(window([](Registered& registered, auto&...) { registered.client = "bob"; }), "client");
+  EXPECT_EQ(window([](ClientRecord& client, auto&...) { client.registered.client = "bob"; }), "client");
 }
 
 TEST_F(ProviderTest, AProofUnderAnotherRegistrationIsRefused) {
-  EXPECT_EQ(window([](auto&, auto&, auto&, ProofFile& file) { file.registration[0] ^= 1; }), "registration");
-  EXPECT_EQ(window([](auto&, ModelCommitment& current, auto&, ProofFile& file) {
-              current.registration[0] ^= 1;
-              file.model = current.digest();
+  EXPECT_EQ(window([](auto&, auto&, ProofFile& file) { file.registration[0] ^= 1; }), "registration");
+  EXPECT_EQ(window([](ClientRecord& client, auto&, ProofFile& file) {
+              client.current.registration[0] ^= 1;
+              file.model = client.current.digest();
             }),
             "registration");
 }
 
+// A client whose history the verifier believes, and whose proof is made to name it.
+void name_history(ClientRecord& client, const Mask& last, const History& windows, ProofFile& file) {
+  client.current.windows = windows;
+  client.last_mask = last;
+  file.model = client.current.digest();
+}
+
 TEST_F(ProviderTest, AWindowIsAppliedOnce) {
-  EXPECT_EQ(window([](auto&, ModelCommitment& current, auto&, ProofFile& file) {
-              current.windows = {"w0", "w1"};
-              file.model = current.digest();
+  EXPECT_EQ(window([](ClientRecord& client, Mask& mask, ProofFile& file) {
+              name_history(client, mask, {{"w0", {}}, {"w1", mask.digest()}}, file);
             }),
             "window");
 }
 
+TEST_F(ProviderTest, AMaskContainsTheOneBefore) {
+  const auto with_last = [](std::vector<uint64_t> support, bool known) {
+    return window([&](ClientRecord& client, Mask& mask, ProofFile& file) {
+      Mask last = mask;
+      last.support = support;
+      name_history(client, last, {{"w0", last.digest()}}, file);
+      if (!known) client.last_mask.reset();
+    });
+  };
+  EXPECT_EQ(with_last({0, 7}, true), "equation");  // comes as far as the proof, which starts from another history
+  EXPECT_EQ(with_last({0, 6}, true), "mask");
+  EXPECT_EQ(with_last({0, 7}, false), "mask");
+  EXPECT_EQ(window([](ClientRecord& client, Mask& mask, ProofFile& file) {
+              name_history(client, mask, {{"w0", {}}}, file);  // not the mask that the history names
+            }),
+            "mask");
+}
+
 TEST_F(ProviderTest, AProofStartsFromTheCurrentModel) {
-  EXPECT_EQ(window([](auto&, ModelCommitment& current, auto&...) { current.windows = {"w0"}; }), "model");
+  EXPECT_EQ(window([](ClientRecord& client, Mask& mask, auto&) {
+              client.current.windows = {{"w0", mask.digest()}};
+              client.last_mask = mask;
+            }),
+            "model");
   // Even where the file is made to name it.
-  EXPECT_EQ(window([](auto&, ModelCommitment& current, auto&, ProofFile& file) {
-              current.rows[0] = world_->registered->curvature[0];
-              file.model = current.digest();
+  EXPECT_EQ(window([](ClientRecord& client, auto&, ProofFile& file) {
+              client.current.rows[0] = client.registered.model.rows[0] = client.registered.curvature[0];
+              file.model = client.current.digest();
             }),
             "equation");
 }
 
+// The same rows under another history are another start, and the transcript says so.
+TEST_F(ProviderTest, AProofIsBoundToTheHistory) {
+  EXPECT_EQ(window([](ClientRecord& client, Mask& mask, ProofFile& file) {
+              name_history(client, mask, {{"w0", mask.digest()}}, file);
+            }),
+            "equation");
+}
+
+TEST_F(ProviderTest, AModelWithoutWindowsIsTheRegisteredOne) {
+  EXPECT_EQ(window([](ClientRecord& client, auto&, ProofFile& file) {
+              client.current.rows[0] = client.registered.curvature[0];
+              file.model = client.current.digest();
+            }),
+            "model");
+}
+
 TEST_F(ProviderTest, SegmentationsMustCoverEveryRowOnce) {
   for (const Segmentation& parts : {Segmentation{}, Segmentation{0}, Segmentation{2}, Segmentation{1, 1}}) {
-    EXPECT_EQ(window([&](auto&, auto&, auto&, ProofFile& file) { file.segmentation = parts; }), "statement");
+    EXPECT_EQ(window([&](auto&, auto&, ProofFile& file) { file.segmentation = parts; }), "statement");
   }
 }
 

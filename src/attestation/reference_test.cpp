@@ -22,7 +22,7 @@ using testing::WindowOptions;
 // What a verifier is given.
 struct PublicFiles {
   Bytes deployment, registration, mask, proof;
-  std::optional<Bytes> commitment;  // of the model before the window, where it is not the registered one
+  std::optional<Bytes> commitment, last_mask;  // before the window, where there was one already
 };
 
 struct ClientOptions {
@@ -61,9 +61,7 @@ class Client {
     const TestWindow::Before before(window_);
     const TestWindow::After after(window_);
     const WindowBits bits = *WindowBits::make(*window_.deployment, plan, before, after, pool_);
-    const WindowStatement statement{&*window_.deployment, &window_.mask, registered_.client,
-                                    registered_.digest,   current_.rows, registered_.curvature,
-                                    registered_.unchanged};
+    const WindowStatement statement = window_statement(*window_.deployment, registered_, current_, window_.mask);
     const ModelOpenings openings{{blindings_.data(), blindings_.size()},
                                  {curvature_blindings_.data(), curvature_blindings_.size()}};
     WindowProof proved = *prove_window(statement, plan, bits, before, openings, 1 << 12, window_.generators(), pool_);
@@ -76,15 +74,21 @@ class Client {
                          window,
                          plan.segmentation(),
                          proved.proof.encode()};
-    PublicFiles out{window_.deployment->serialize(), registration_.encode(), window_.mask.serialize(), file.encode(),
-                    std::nullopt};
+    PublicFiles out{window_.deployment->serialize(),
+                    registration_.encode(),
+                    window_.mask.serialize(),
+                    file.encode(),
+                    std::nullopt,
+                    last_mask_};
     if (!current_.windows.empty()) out.commitment = current_.encode();
+    last_mask_ = window_.mask.serialize();
     current_ = *next_model(*window_.deployment, current_, window_.mask, file, pool_);
     blindings_ = std::move(proved.blindings);
     window_.theta_p = window_.theta_u;
-    std::vector<uint64_t>& support = window_.mask.support;  // the next window's: one coordinate further
-    if (support.back() + 1 == window_.deployment->layout().coordinates()) support.pop_back();
-    for (uint64_t& coordinate : support) ++coordinate;
+    std::vector<uint64_t>& support = window_.mask.support;  // the next window's: one coordinate more
+    uint64_t added = 0;
+    while (added < support.size() && support[added] == added) ++added;
+    support.insert(support.begin() + static_cast<ptrdiff_t>(added), added);
     return out;
   }
 
@@ -97,6 +101,7 @@ class Client {
   RegistrationFile registration_;
   Registered registered_;
   ModelCommitment current_;
+  std::optional<Bytes> last_mask_;
   SecretVector<Scalar> blindings_, curvature_blindings_;
 };
 
@@ -125,11 +130,13 @@ class ReferenceTest : public ::testing::Test {
     ZKAPEX_TRY(const auto registration, submitted<RegistrationFile>(files.registration));
     ZKAPEX_TRY(const auto proof, submitted<ProofFile>(files.proof));
     ZKAPEX_TRY(const Registered registered, open_registration(deployment, registration, false, generators, pool_));
-    ModelCommitment current = registered.model;
+    ZKAPEX_CHECK(check_policy(due_, registered, proof));
+    ClientRecord client{registered, registered.model, {}};
     if (files.commitment) {
-      ZKAPEX_TRY(current, submitted<ModelCommitment>(*files.commitment));
+      ZKAPEX_TRY(client.current, submitted<ModelCommitment>(*files.commitment));
     }
-    ZKAPEX_TRY(const PointSum window, check_window_file(deployment, registered, current, mask, proof, pool_));
+    if (files.last_mask) client.last_mask = *Mask::parse(*files.last_mask);
+    ZKAPEX_TRY(const PointSum window, check_window_file(deployment, client, mask, proof, pool_));
     ZKAPEX_CHECK(open_registration(deployment, registration, true, generators, pool_));
     return verdict_var(window, generators, pool_);
   }
@@ -148,11 +155,13 @@ class ReferenceTest : public ::testing::Test {
       EXPECT_TRUE(write_file(folder_ / file, bytes, {.overwrite = true}).ok());
       return (folder_ / file).string();
     };
-    std::string command =
-        fmt::format("python3 reference/verify.py --deployment {} --registration {} --mask {} --proof {} -o {}",
-                    put("deployment.zka", files.deployment), put("registration.zka", files.registration),
-                    put("mask.zka", files.mask), put("proof.zka", files.proof), next().string());
+    std::string command = fmt::format(
+        "python3 reference/verify.py --operator {} --deployment {} --registration {} --mask {} --proof {} -o {}",
+        name(due_.op), put("deployment.zka", files.deployment), put("registration.zka", files.registration),
+        put("mask.zka", files.mask), put("proof.zka", files.proof), next().string());
+    if (due_.allow_uncertified) command += " --allow-uncertified";
     if (files.commitment) command += " --commitment " + put("commitment.zka", *files.commitment);
+    if (files.last_mask) command += " --last-mask " + put("last.zka", *files.last_mask);
     std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
     std::string output;
     std::array<char, 256> buffer;
@@ -183,6 +192,7 @@ class ReferenceTest : public ::testing::Test {
   [[nodiscard]] Path next() const { return folder_ / "next.zka"; }
 
   const Path folder_ = std::filesystem::temp_directory_path() / fmt::format("zkapex-reference-{}", getpid());
+  Policy due_{.allow_uncertified = true};
   ThreadPool pool_{2};
 };
 
@@ -202,9 +212,17 @@ TEST_F(ReferenceTest, OtherShapesAreAcceptedByBoth) {
       {.block = 16, .row = 256, .tensors = {300}, .rows_per_segment = 2, .seed = 4},
   };
   for (const WindowOptions& options : shapes) {
+    due_.op = options.op;
     Client client(options, {}, pool_);
     expect_answer(client.unlearn("window 1"), client.generators(), "accepted");
   }
+}
+
+TEST_F(ReferenceTest, BothAskForWhatIsDue) {
+  Client plain({.tensors = {20}}, {}, pool_), masked({.tensors = {20}, .op = Operator::kMaskOnly}, {}, pool_);
+  expect_answer(masked.unlearn("window 1"), masked.generators(), "operator");
+  due_ = {};
+  expect_answer(plain.unlearn("window 1"), plain.generators(), "certificate");
 }
 
 TEST_F(ReferenceTest, ASoundWindowDoesNotSaveAFalseRegistration) {
@@ -233,11 +251,20 @@ TEST_F(ReferenceTest, BothRefuseForTheSameReason) {
 
   expect(with(&PublicFiles::registration, foreign.registration), "client");
   expect(with(&PublicFiles::mask, second.mask), "mask");
-  PublicFiles skipped = second, replayed = first;
+  PublicFiles skipped = second, replayed = first, forgetful = second, forgotten = second;
   skipped.commitment.reset();
   expect(skipped, "model");
   replayed.commitment = client.current().encode();
   expect(replayed, "window");
+  forgetful.last_mask.reset();
+  expect(forgetful, "mask");
+  // The same rows under another history.
+  forgotten.commitment = reframed(*second.commitment, [](Bytes& file) { file[52] ^= 1; });
+  forgotten.proof = reframed(second.proof, [&](Bytes& file) {
+    const Bytes& start = *forgotten.commitment;
+    std::copy(start.end() - 32, start.end(), file.begin() + 109);
+  });
+  expect(forgotten, "equation");
 
   const size_t proof_bytes = ProofFile::decode(first.proof)->proof.size();
   const auto at = [&](Bytes& file, size_t offset) -> uint8_t& { return file[file.size() - proof_bytes + offset]; };
@@ -246,8 +273,8 @@ TEST_F(ReferenceTest, BothRefuseForTheSameReason) {
   expect(proof_with([&](Bytes& file) { at(file, proof_bytes - 1) |= 0x80; }), "scalar");
   expect(proof_with([&](Bytes& file) { at(file, proof_bytes - 32) ^= 1; }), "equation");
   expect(proof_with([](Bytes& file) { file.push_back(0); }), "file");
-  expect(proof_with([](Bytes& file) { file[12] = 3; }), "file");    // no such operator
-  expect(proof_with([](Bytes& file) { file[12] = 2; }), "length");  // mask-only needs fewer rows
+  expect(proof_with([](Bytes& file) { file[12] = 3; }), "file");  // no such operator
+  expect(proof_with([](Bytes& file) { file[12] = 2; }), "operator");
   expect(proof_with([](Bytes& file) { file[13] ^= 1; }), "deployment");
   expect(proof_with([](Bytes& file) { file[45] ^= 1; }), "registration");
 

@@ -1,6 +1,7 @@
 #include "attestation/secret_file.h"
 
 #include "attestation/files.h"
+#include "base/file_kind.h"
 
 namespace zkapex {
 
@@ -72,7 +73,7 @@ Result<Start> read_start(const FileReader& file) {
   ZKAPEX_CHECK(file.read_at(0, fixed));
   ByteReader in(fixed);
   ZKAPEX_TRY(const ByteView magic, in.raw(kKind.magic.size()));
-  if (!std::ranges::equal(magic, view(kKind.magic))) return error("this is not {} file", kKind.name);
+  if (!std::ranges::equal(magic, view(kKind.magic))) return wrong_kind(fixed, kKind.name);
   ZKAPEX_TRY(const uint32_t version, in.u32());
   if (version != kKind.version)
     return error("this is {} file of version {}; version {} is supported", kKind.name, version, kKind.version);
@@ -94,7 +95,7 @@ SecretBytes encode_secret_header(const ClientSecret& secret) {
   open.text(secret.client);
   open.text(secret.model_file);
   open.text(secret.store_file);
-  put_windows(open, secret.windows);
+  put_history(open, secret.windows);
   open.u64(secret.rows.size());
   for (const EncodedPoint& row : secret.rows) open.raw(row);
   open.u64(secret.uncovered.size());
@@ -118,7 +119,7 @@ Result<ClientSecret> decode_secret_header(ByteView bytes) {
   ZKAPEX_TRY(out.client, in.text(kMaxClientName));
   ZKAPEX_TRY(out.model_file, in.text(kMaxPath));
   ZKAPEX_TRY(out.store_file, in.text(kMaxPath));
-  ZKAPEX_TRY(out.windows, get_windows(in));
+  ZKAPEX_TRY(out.windows, get_history(in));
   ZKAPEX_TRY(const uint64_t rows, in.u64());
   if (rows > in.left() / 32) return error("truncated: {} rows do not fit", rows);
   out.rows.resize(rows);

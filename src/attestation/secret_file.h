@@ -4,6 +4,7 @@
 #pragma once
 
 #include "argument/transcript.h"
+#include "attestation/files.h"
 #include "attestation/uncovered.h"
 #include "base/files.h"
 #include "base/framed.h"
@@ -19,7 +20,7 @@ struct ClientSecret {
   Sha256::Digest deployment{}, registration{};
   std::string client;
   std::string model_file, store_file;  // where the checkpoint and the curvature store are
-  std::vector<std::string> windows;    // applied so far
+  History windows;                     // applied so far
   std::vector<EncodedPoint> rows;      // Com(θ), covered tensors
   SecretVector<Scalar> model_blindings, curvature_blindings, uncovered_blindings;
   std::vector<TensorDigest> uncovered;  // of the registered checkpoint

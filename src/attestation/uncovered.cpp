@@ -41,11 +41,9 @@ Status check_uncovered(const Layout& layout, const Checkpoint& model, const std:
 
 Status read_uncovered_row(const Deployment& deployment, const LayoutTensor& tensor, const TensorView& view,
                           uint64_t row, std::span<int64_t> out) {
-  const FixedPoint format{.fraction_bits = deployment.parameters().weights.fraction_bits,
-                          .width = FixedPoint::kMaxWidth};
   const uint64_t n = out.size(), count = std::min(n, tensor.count - row * n);
   std::fill(out.begin(), out.end(), 0);
-  return format.read(view, row * n, out.first(count));
+  return read_unchanged(view, deployment.parameters().weights.fraction_bits, row * n, out.first(count));
 }
 
 Result<CommittedRows> commit_uncovered(const Deployment& deployment, const Checkpoint& model,

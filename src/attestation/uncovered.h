@@ -20,7 +20,7 @@ struct TensorDigest {
 [[nodiscard]] Status check_uncovered(const Layout& layout, const Checkpoint& model,
                                      const std::vector<TensorDigest>& registered);
 
-// Row `row` of an uncovered tensor, zero on padding. They are committed, not proved: any integer of 53 bits will do.
+// Row `row` of an uncovered tensor, zero on padding. They are committed, not proved: any integer will do.
 [[nodiscard]] Status read_uncovered_row(const Deployment& deployment, const LayoutTensor& tensor,
                                         const TensorView& view, uint64_t row, std::span<int64_t> out);
 [[nodiscard]] Result<CommittedRows> commit_uncovered(const Deployment& deployment, const Checkpoint& model,

@@ -103,8 +103,8 @@ void fuzz_window(Provider& provider, Choices choices) {
   file.model = provider.registered.model.digest();
   file.client = provider.registered.client;
   file.window = provider.mask.window;
-  require_refused(verify_window_file(provider.deployment, provider.registered, provider.registered.model, provider.mask,
-                                     file, provider.generators, provider.pool)
+  require_refused(verify_window_file(provider.deployment, {provider.registered, provider.registered.model, {}},
+                                     provider.mask, file, provider.generators, provider.pool)
                       .ok());
   (void)next_model(provider.deployment, provider.registered.model, provider.mask, file, provider.pool);
 }
@@ -128,7 +128,7 @@ void fuzz_registration(Provider& provider, Choices choices) {
 // Contents of files as they are, with a right digest.
 void fuzz_files(Provider& provider, ByteView input) {
   if (const auto file = ProofFile::decode(frame(ProofFile::kKind, input)); file.ok()) {
-    require_refused(verify_window_file(provider.deployment, provider.registered, provider.registered.model,
+    require_refused(verify_window_file(provider.deployment, {provider.registered, provider.registered.model, {}},
                                        provider.mask, *file, provider.generators, provider.pool)
                         .ok());
   }

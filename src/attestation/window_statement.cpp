@@ -9,7 +9,7 @@ namespace zkapex {
 Transcript window_transcript(const WindowStatement& statement, const WindowPlan& plan,
                              std::span<const EncodedPoint> bit_rows, const EncodedPoint& pads,
                              Transcript::Manifest* manifest) {
-  Transcript t("zkapex window 1", manifest);
+  Transcript t("zkapex window 2", manifest);
   ByteWriter segmentation;
   for (const uint64_t rows : plan.segmentation()) segmentation.u64(rows);
   t.absorb("operator", name(plan.op()));
@@ -20,6 +20,7 @@ Transcript window_transcript(const WindowStatement& statement, const WindowPlan&
   t.absorb("client", statement.client);
   t.absorb("registration", statement.registration);
   t.absorb("nonce", statement.mask->nonce);
+  t.absorb("start", statement.start);
   t.absorb("model", statement.model);
   t.absorb("curvature", statement.curvature);
   t.absorb("bit rows", bit_rows);

@@ -127,6 +127,7 @@ WindowStatement TestWindow::statement() const {
                       .mask = &mask,
                       .client = "client 1",
                       .registration = {},
+                      .start = {},
                       .model = model.encoded,
                       .curvature = curvature.encoded,
                       .unchanged = unchanged.encoded};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/file_kind.h"
+
 namespace zkapex {
 
 Bytes frame(const FileKind& kind, ByteView content) {
@@ -16,8 +18,9 @@ Bytes frame(const FileKind& kind, ByteView content) {
 
 Result<ByteView> unframe(const FileKind& kind, ByteView file) {
   const size_t head = kind.magic.size() + 4, tail = Sha256::Digest().size();
-  if (file.size() < head + tail || !std::equal(kind.magic.begin(), kind.magic.end(), file.begin()))
-    return error("this is not {} file", kind.name);
+  if (file.size() < kind.magic.size() || !std::equal(kind.magic.begin(), kind.magic.end(), file.begin()))
+    return wrong_kind(file, kind.name);
+  if (file.size() < head + tail) return error("{} of {} bytes: the file is truncated", kind.name, file.size());
   ByteReader reader(file.subspan(kind.magic.size()));
   ZKAPEX_TRY(const uint32_t version, reader.u32());
   if (version != kind.version)

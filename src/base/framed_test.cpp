@@ -34,7 +34,10 @@ TEST(Framed, EveryByteAndTheLengthMatter) {
 
 TEST(Framed, SaysWhatItIsNot) {
   const Bytes file = frame(kKind, {});
-  EXPECT_NE(unframe({"ZKAPELSE", 3, "a mask"}, file).error().message.find("not a mask file"), std::string::npos);
+  EXPECT_NE(unframe({"ZKAPELSE", 3, "a mask"}, file).error().message.find("not a mask"), std::string::npos);
+  EXPECT_EQ(unframe({"ZKAPEXPS", 1, "a mask"}, frame({"ZKAPEXDP", 1, "a deployment"}, {})).error().message,
+            "this is a deployment, not a mask");
+  EXPECT_EQ(unframe(kKind, ByteView(file).first(40)).error().message, "a test of 40 bytes: the file is truncated");
   EXPECT_NE(unframe({"ZKAPTEST", 4, "a test"}, file).error().message.find("version 3"), std::string::npos);
 }
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "base/hash.h"
+
 namespace zkapex {
 
 namespace {
@@ -33,6 +35,36 @@ Status check_name(std::string_view name, std::string_view what) {
     if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return error("{} has no control characters", what);
   }
   return Done{};
+}
+
+std::string file_name_of(std::string_view name) {
+  constexpr size_t kLongest = 200;  // of the 255 bytes that file systems take: temporary names are longer
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
+  std::string out;
+  for (const char c : name) {
+    if (plain(c) || (c == '.' && !out.empty())) {
+      out += c;
+    } else {
+      out += fmt::format("%{:02X}", static_cast<uint8_t>(c));
+    }
+  }
+  return out.empty() || out.size() > kLongest ? fmt::format("={}", to_hex(sha256(view(name)))) : out;
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (c >= 0x20 && c < 0x7f) {
+      out += c;
+    } else {
+      out += fmt::format("\\x{:02x}", static_cast<uint8_t>(c));
+    }
+  }
+  return out + '"';
 }
 
 }  // namespace zkapex

@@ -38,5 +38,26 @@ TEST(Names, WhatIsNoUtf8IsRefused) {
   }
 }
 
+TEST(Names, FileNamesAreSafeAndDifferent) {
+  EXPECT_EQ(file_name_of("2026-11_a.b"), "2026-11_a.b");
+  EXPECT_EQ(file_name_of("../x"), "%2E.%2Fx");
+  EXPECT_EQ(file_name_of(".."), "%2E.");
+  EXPECT_EQ(file_name_of("a%2Fb"), "a%252Fb");
+  EXPECT_EQ(file_name_of("=abc"), "%3Dabc");
+  EXPECT_EQ(file_name_of("\xc3\xa9 "), "%C3%A9%20");
+  EXPECT_EQ(file_name_of(std::string(200, 'a')), std::string(200, 'a'));
+  const std::string digest = file_name_of(std::string(201, 'a'));
+  EXPECT_EQ(digest.size(), 65U);
+  EXPECT_EQ(digest[0], '=');
+  EXPECT_NE(digest, file_name_of(std::string(202, 'a')));
+  EXPECT_EQ(file_name_of("").size(), 65U);
+}
+
+TEST(Names, QuotesAreEscaped) {
+  EXPECT_EQ(in_quotes("alice"), "\"alice\"");
+  EXPECT_EQ(in_quotes("a\"b\\c"), "\"a\\\"b\\\\c\"");
+  EXPECT_EQ(in_quotes("\xe2\x80\xae\n"), "\"\\xe2\\x80\\xae\\x0a\"");
+}
+
 }  // namespace
 }  // namespace zkapex

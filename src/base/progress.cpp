@@ -1,6 +1,7 @@
 #include "base/progress.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <iostream>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace zkapex {
 
@@ -61,15 +63,32 @@ ProgressStyle stderr_progress_style(bool quiet) {
   return draws ? ProgressStyle::kBar : ProgressStyle::kLines;
 }
 
+size_t terminal_columns(int descriptor) {
+  winsize size{};
+  return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
 std::string progress_bar(const std::string& label, const std::string& unit, uint64_t done, uint64_t total,
-                         double seconds) {
-  if (total == 0) return fmt::format("{}  {} {}  {}", label, done, unit, rate(done, seconds, unit));
-  constexpr unsigned kWidth = 24;
-  const unsigned filled = percent(done, total) * kWidth / 100;
-  std::string out = fmt::format("{} [{:#<{}}{:-<{}}] {:3} %  {}", label, "", filled, "", kWidth - filled,
-                                percent(done, total), rate(done, seconds, unit));
-  if (const std::string left = time_left(done, total, seconds); !left.empty()) out += "  " + left;
-  return out;
+                         double seconds, size_t room) {
+  const std::string speed = "  " + rate(done, seconds, unit);
+  std::vector<std::string> forms;  // from long to short
+  if (total == 0) {
+    const std::string count = fmt::format("{} {}", done, unit);
+    forms = {label + "  " + count + speed, label + "  " + count, count};
+  } else {
+    const unsigned share = percent(done, total);
+    const auto bar = [&](unsigned width) {
+      const unsigned filled = share * width / 100;
+      return fmt::format(" [{:#<{}}{:-<{}}] {:3} %", "", filled, "", width - filled, share);
+    };
+    std::string left = time_left(done, total, seconds);
+    if (!left.empty()) left = "  " + left;
+    const std::string number = fmt::format("{} %", share);
+    forms = {label + bar(24) + speed + left, label + bar(10) + speed + left, label + bar(10) + left,
+             label + "  " + number + left,   label + "  " + number,          number};
+  }
+  const auto fits = std::find_if(forms.begin(), forms.end(), [&](const std::string& f) { return f.size() <= room; });
+  return fits != forms.end() ? *fits : forms.back().substr(0, room);
 }
 
 std::string progress_line(const std::string& label, const std::string& unit, uint64_t done, uint64_t total,
@@ -82,16 +101,18 @@ std::string progress_line(const std::string& label, const std::string& unit, uin
 }
 
 Progress::Progress(ProgressStyle style, std::string label, std::string unit, uint64_t total)
-    : Progress(style, std::move(label), std::move(unit), total, std::cerr, &std::chrono::steady_clock::now) {}
+    : Progress(style, std::move(label), std::move(unit), total, std::cerr, &std::chrono::steady_clock::now,
+               [] { return terminal_columns(STDERR_FILENO); }) {}
 
 Progress::Progress(ProgressStyle style, std::string label, std::string unit, uint64_t total, std::ostream& out,
-                   Clock clock)
+                   Clock clock, Columns columns)
     : style_(style),
       label_(std::move(label)),
       unit_(std::move(unit)),
       total_(total),
       out_(out),
       clock_(std::move(clock)),
+      columns_(std::move(columns)),
       start_(clock_()),
       next_((start_ + kSilence).time_since_epoch().count()) {}
 
@@ -119,7 +140,9 @@ void Progress::show(TimePoint now) {
   const uint64_t done = done_.load(std::memory_order_relaxed);
   const double seconds = seconds_of(now - start_);
   if (style_ == ProgressStyle::kBar) {
-    out_ << '\r' << progress_bar(label_, unit_, done, total_, seconds) << "\x1b[K" << std::flush;
+    // One column stays free: a cursor behind the last one is on the next line for some terminals.
+    const size_t room = std::max<size_t>(columns_(), 2) - 1;
+    out_ << '\r' << progress_bar(label_, unit_, done, total_, seconds, room) << "\x1b[K" << std::flush;
   } else {
     out_ << progress_line(label_, unit_, done, total_, seconds) << '\n' << std::flush;
   }

@@ -120,7 +120,7 @@ Status make_store(const Path& path, const Deployment& deployment, uint64_t seed,
                maker.from_gradients(gradients, block, std::span(patterns).subspan(k * entries, entries)));
     (void)statistics;
   }
-  ZKAPEX_TRY(StoreWriter writer, StoreWriter::open(path, store_header_for(deployment), true));
+  ZKAPEX_TRY(StoreWriter writer, StoreWriter::open(path, store_header_for(deployment), "", true));
   Progress progress(style, "making curvature", "blocks", deployment.layout().blocks());
   constexpr uint64_t kAtOnce = 512;
   std::vector<int16_t> factors(kAtOnce * entries);
@@ -295,7 +295,7 @@ Result<Verdict> run(const WindowBenchFlags& flags) {
   }
   clock.lap();
   ZKAPEX_TRY(const WindowBits bits, WindowBits::make(deployment, plan, before, after, pool));
-  const WindowStatement statement{&deployment, &mask, "bench", {}, rows.model, rows.curvature, {}};
+  const WindowStatement statement{&deployment, &mask, "bench", {}, {}, rows.model, rows.curvature, {}};
   const ModelOpenings openings{{model_blindings.data(), model_blindings.size()},
                                {curvature_blindings.data(), curvature_blindings.size()}};
   ZKAPEX_TRY(Scratch scratch, Scratch::in(folder));

@@ -26,6 +26,7 @@ void add_curvature(CLI::App& parent, Action& action);
 void add_register(CLI::App& parent, Action& action);
 void add_unlearn(CLI::App& parent, Action& action);
 void add_settle(CLI::App& parent, Action& action);
+void add_admit(CLI::App& parent, Action& action);
 void add_verify(CLI::App& parent, Action& action);
 void add_bench(CLI::App& parent, Action& action);
 void add_bench_argument(CLI::App& bench, Action& action);  // commands of bench

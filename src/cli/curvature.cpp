@@ -50,6 +50,29 @@ Report report_of(const Options& options, const StoreHeader& header, uint64_t res
   return report;
 }
 
+// All that decides the factors, beside what the store's header says.
+std::string run_of(const Checkpoint& fisher, const Damping& damping, ThreadPool& pool, ProgressStyle style) {
+  const auto& tensors = fisher.tensors();
+  std::vector<std::string> digests(tensors.size());
+  {
+    uint64_t bytes = 0;
+    for (const TensorView& tensor : tensors) bytes += tensor.data().size();
+    Progress progress(style, "reading", "bytes", bytes);
+    pool.for_each(tensors.size(), [&](size_t k) {
+      digests[k] = to_hex(sha256(tensors[k].data()));
+      progress.advance(tensors[k].data().size());
+    });
+  }
+  nlohmann::ordered_json run;
+  run["command"] = "curvature";
+  run[damping.kind == Damping::Kind::kAbsolute ? "damping" : "relative_damping"] = damping.value;
+  for (size_t k = 0; k < tensors.size(); ++k) {
+    const std::string_view type = dtype_name(tensors[k].dtype());
+    run["fisher"][tensors[k].name()] = {{"type", type}, {"shape", tensors[k].shape()}, {"sha256", digests[k]}};
+  }
+  return run.dump(2) + "\n";
+}
+
 Result<Verdict> make_store(const Options& options) {
   ZKAPEX_CHECK(keep_memory_private());
   ZKAPEX_CHECK(check_output(options.out, options.common.force, {options.deployment, options.model, options.fisher}));
@@ -64,9 +87,10 @@ Result<Verdict> make_store(const Options& options) {
   const FactorSettings settings{header.block, header.bits, header.floor, damping_of(options)};
   ZKAPEX_CHECK(settings.check());
   ZKAPEX_TRY(const unsigned threads, threads_that_fit(options.common, header.block));
-  ZKAPEX_TRY(StoreWriter writer, StoreWriter::open(options.out, header, options.common.force));
-  const uint64_t resumed = writer.blocks();
   ThreadPool pool(threads);
+  const std::string run = run_of(fisher, settings.damping, pool, options.common.progress_style());
+  ZKAPEX_TRY(StoreWriter writer, StoreWriter::open(options.out, header, run, options.common.force));
+  const uint64_t resumed = writer.blocks();
   StoreStatistics made;
   {
     Progress progress(options.common.progress_style(), "factoring", "blocks", header.blocks);
@@ -97,9 +121,9 @@ void add_curvature(CLI::App& parent, Action& action) {
       "explicit blocks, shape [ceil(N / B), B, B]. A block C = F + λ I becomes an integer factor L with L Lᵀ + μ I ~ "
       "C,\n"
       "which is the curvature from then on.\n\n"
-      "An interrupted run leaves a file with .partial behind its name; the same command goes on with it. Remove that "
-      "file\n"
-      "before a run with another Fisher file or damping. The statistics are of the blocks of this run: 'damping "
+      "An interrupted run leaves a file with .partial behind its name; the same command goes on with it. One with "
+      "another\n"
+      "Fisher file or damping is refused; --force starts anew. The statistics are of the blocks of this run: 'damping "
       "raised'\n"
       "counts blocks whose bits cannot resolve the damping that was asked for (then a deployment with more --bits "
       "helps).\n\n"

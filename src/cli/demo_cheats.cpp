@@ -1,10 +1,11 @@
 // The demo's dishonest clients: what they hand in, and why it is rejected. All play bob, with everything bob has.
-#include "attestation/batch.h"
 #include "attestation/client_model.h"
 #include "attestation/inputs.h"
 #include "attestation/secret_file.h"
 #include "attestation/window_prover.h"
 #include "cli/demo_run.h"
+#include "parties/inbox.h"
+#include "parties/judge.h"
 #include "parties/unlearn.h"
 #include "unlearning/apply.h"
 
@@ -72,9 +73,7 @@ class Cheater {
     auto registered = assume_registration(deployment_, registration, *run_.work.pool);
     if (!registered) return error("{}", registered.error().detail);
     const ModelCommitment current{registered->digest, secret.windows, secret.rows};
-    const WindowStatement statement{&deployment_,         &mask_,      secret.client,
-                                    registered->digest,   secret.rows, registered->curvature,
-                                    registered->unchanged};
+    const WindowStatement statement = window_statement(deployment_, *registered, current, mask_);
     const ModelOpenings openings{{secret.model_blindings.data(), secret.model_blindings.size()},
                                  {secret.curvature_blindings.data(), secret.curvature_blindings.size()}};
     Unscrupulous tamper;
@@ -137,7 +136,7 @@ class Cheater {
   }
 
   Status hand_in(const ProofFile& file, const Path& to) const {
-    ZKAPEX_CHECK(replace_file(run_.files.inbox(victim_) / "registration.zka", to / "registration.zka"));
+    ZKAPEX_CHECK(make_folder(to));
     return write_file(to / "proof.zka", file.encode());
   }
 
@@ -167,15 +166,23 @@ Status catch_cheats(DemoRun& run) {
   ZKAPEX_CHECK(cheater.forge_compensation(folder(1)));
   ZKAPEX_CHECK(cheater.borrow_proof(folder(2), false));
   ZKAPEX_CHECK(cheater.borrow_proof(folder(3), true));
+
+  // The batch again, with cheats in the place of the one who cheats.
+  ZKAPEX_TRY(const std::vector<Judgement> judgements, [&]() -> Result<std::vector<Judgement>> {
+    ZKAPEX_TRY(const Ledger ledger, Ledger::open(run.files.earlier_ledger()));
+    ZKAPEX_TRY(const size_t longest, longest_proof_file(deployment, mask));
+    std::vector<Submission> submissions;
+    for (size_t k = 0; k <= cheats.size(); ++k) {
+      const Path from = k == 0 ? run.files.inbox(honest) : folder(k - 1);
+      submissions.push_back([path = from / "proof.zka", longest] { return read_handed_in(path, longest); });
+    }
+    return judge(ledger, mask, submissions, {}, run.work);
+  }());
   std::error_code ignored;
   std::filesystem::remove_all(cheater.scratch(), ignored);
-
-  std::vector<Submission> submissions;
-  for (size_t k = 0; k < cheats.size(); ++k)
-    submissions.push_back({folder(k) / "registration.zka", folder(k) / "proof.zka", {}});
-  ZKAPEX_TRY(const std::vector<Judgement> judgements, judge(deployment, mask, submissions, {}, run.work));
+  if (judgements[0].rejection) return error("{} was honest, but its proof was rejected among cheats", honest);
   for (size_t k = 0; k < cheats.size(); ++k) {
-    const auto& rejection = judgements[k].rejection;
+    const auto& rejection = judgements[k + 1].rejection;
     run.report["cheats"].push_back({{"name", cheats[k].name},
                                     {"what", cheats[k].story},
                                     {"verdict", rejection ? "rejected" : "accepted"},

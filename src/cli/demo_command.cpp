@@ -98,9 +98,16 @@ void check_targets(DemoRun& run) {
 void add_commands(DemoRun& run) {
   const std::string provider = run.files.provider().string(), root = run.files.root.string();
   const std::string& client = run.settings.clients.front();
-  const std::string verify = fmt::format("zkapex verify --deployment {0}/deployment.zka --mask {0}/psi.zka", provider);
+  std::string registrations;
+  for (const std::string& name : run.settings.clients)
+    registrations += fmt::format(" {}/registration.zka", run.files.inbox(name).string());
+  const auto verify = [&](const std::string& ledger, const std::string& batch) {
+    return fmt::format("zkapex verify --ledger {} --mask {}/psi.zka --batch {}", ledger, provider, batch);
+  };
   run.report["commands"] = {
-      fmt::format("{} --batch {}/inbox", verify, provider), fmt::format("{} --batch {}/cheats", verify, root),
+      fmt::format("zkapex admit --ledger {}/again --deployment {}/deployment.zka --registration{}", root, provider,
+                  registrations),
+      verify(root + "/again", provider + "/inbox"), verify(provider + "/ledger", root + "/cheats"),
       fmt::format("zkapex inspect {}/{}/proof.zka", root, client),
       fmt::format("zkapex evaluate --model {0}/{1}/unlearned --splits {0}/{1}/splits.json", root, client)};
   const DemoSettings& s = run.settings;
@@ -129,7 +136,7 @@ Result<Verdict> run_demo(const Options& options) {
   const SecondsSince seconds;
   for (const auto step :
        {train_original, retrain_without_forgotten, personalize_clients, publish_deployment, register_clients,
-        publish_mask, unlearn_clients, verify_clients, settle_clients, catch_cheats, measure_models}) {
+        admit_clients, publish_mask, unlearn_clients, verify_clients, settle_clients, catch_cheats, measure_models}) {
     ZKAPEX_CHECK(step(run));
   }
   run.report["seconds"]["total"] = seconds();

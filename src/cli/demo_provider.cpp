@@ -1,10 +1,12 @@
 // The provider's part of the demo: deployment, mask, verdicts.
-#include "attestation/batch.h"
 #include "attestation/inputs.h"
 #include "cli/demo_run.h"
 #include "cli/work.h"
 #include "learning/model_files.h"
 #include "learning/shuffle.h"
+#include "parties/admission.h"
+#include "parties/inbox.h"
+#include "parties/judge.h"
 
 namespace zkapex::cli {
 
@@ -12,13 +14,8 @@ namespace {
 
 constexpr const char* kWindow = "demo";
 
-std::vector<Submission> submissions_in(const DemoRun& run) {
-  std::vector<Submission> out;
-  for (const std::string& client : run.settings.clients) {
-    const Path folder = run.files.inbox(client);
-    out.push_back({folder / "registration.zka", folder / "proof.zka", {}});
-  }
-  return out;
+std::string rejection_text(const Rejection& rejection) {
+  return fmt::format("({}): {}", name(rejection.reason), rejection.detail);
 }
 
 }  // namespace
@@ -54,32 +51,51 @@ Status publish_mask(DemoRun& run) {
   return Done{};
 }
 
+Status admit_clients(DemoRun& run) {
+  run.tell.step("provider", "verifies both registrations and records them, before it says what is to be forgotten");
+  ZKAPEX_TRY(const Deployment deployment, zkapex::read_deployment(run.files.deployment()));
+  ZKAPEX_TRY(const Ledger ledger, Ledger::open_or_create(run.files.ledger(), deployment));
+  ZKAPEX_TRY(const size_t longest, longest_registration_file(deployment));
+  const SecondsSince seconds;
+  for (const std::string& client : run.settings.clients) {
+    ZKAPEX_TRY(const Admission admission,
+               admit(ledger, read_handed_in(run.files.inbox(client) / "registration.zka", longest), false, run.work));
+    if (admission.rejection)
+      return error("{} was honest, but its registration was rejected {}", client, rejection_text(*admission.rejection));
+  }
+  run.report["verification"]["registrations_seconds"] = seconds();
+  run.tell.say(fmt::format("    {} registrations in {:.2f} s", run.settings.clients.size(), seconds()));
+  return Done{};
+}
+
 Status verify_clients(DemoRun& run) {
   run.tell.step("provider", "verifies what both clients sent, in one batch");
-  ZKAPEX_TRY(const Deployment deployment, zkapex::read_deployment(run.files.deployment()));
-  ZKAPEX_TRY(const Mask mask, zkapex::read_mask(run.files.mask(), deployment));
-  const std::vector<Submission> submissions = submissions_in(run);
-  auto& out = run.report["verification"];
-  // A registration is verified once; later windows are checked alone.
-  for (const bool registered_before : {false, true}) {
-    const SecondsSince seconds;
-    ZKAPEX_TRY(const std::vector<Judgement> judgements,
-               judge(deployment, mask, submissions,
-                     {.require_certificate = true, .assume_registered = registered_before}, run.work));
-    out[registered_before ? "windows_seconds" : "all_seconds"] = seconds();
-    for (size_t k = 0; k < judgements.size(); ++k) {
-      if (judgements[k].rejection) {
-        return error("{} was honest, but its proof was rejected ({}): {}", run.settings.clients[k],
-                     name(judgements[k].rejection->reason), judgements[k].rejection->detail);
-      }
-      run.client_report(k)["verdict"] = "accepted";
-      if (!registered_before) run.tell.say(fmt::format("    {}: accepted", run.settings.clients[k]));
-    }
+  ZKAPEX_TRY(const Ledger ledger, Ledger::open(run.files.ledger()));
+  ZKAPEX_TRY(const Mask mask, zkapex::read_mask(run.files.mask(), ledger.deployment()));
+  ZKAPEX_TRY(const size_t longest, longest_proof_file(ledger.deployment(), mask));
+  std::vector<Submission> submissions;
+  for (const std::string& client : run.settings.clients) {
+    submissions.push_back(
+        [path = run.files.inbox(client) / "proof.zka", longest] { return read_handed_in(path, longest); });
   }
+  const SecondsSince seconds;
+  ZKAPEX_TRY(const std::vector<Judgement> judgements, judge(ledger, mask, submissions, {}, run.work));
+  auto& out = run.report["verification"];
+  out["windows_seconds"] = seconds();
   out["clients"] = submissions.size();
-  run.tell.say(fmt::format("    registrations and windows {:.2f} s, windows alone {:.2f} s",
-                           out["all_seconds"].get<double>(), out["windows_seconds"].get<double>()));
-  return Done{};
+  for (size_t k = 0; k < judgements.size(); ++k) {
+    const std::string& client = run.settings.clients[k];
+    if (judgements[k].rejection)
+      return error("{} was honest, but its proof was rejected {}", client, rejection_text(*judgements[k].rejection));
+    run.client_report(k)["verdict"] = "accepted";
+    run.tell.say(fmt::format("    {}: accepted", client));
+  }
+  run.tell.say(fmt::format("    {:.2f} s", out["windows_seconds"].get<double>()));
+  std::error_code failed;
+  std::filesystem::copy(run.files.ledger(), run.files.earlier_ledger(), std::filesystem::copy_options::recursive,
+                        failed);
+  if (failed) return error("cannot copy the ledger: {}", failed.message());
+  return record(ledger, mask, judgements);
 }
 
 }  // namespace zkapex::cli

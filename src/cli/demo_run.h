@@ -18,6 +18,7 @@ struct DemoFiles {
   [[nodiscard]] Path retrained() const { return provider() / "retrained"; }  // without the forgotten images
   [[nodiscard]] Path deployment() const { return provider() / "deployment.zka"; }
   [[nodiscard]] Path mask() const { return provider() / "psi.zka"; }
+  [[nodiscard]] Path ledger() const { return provider() / "ledger"; }
   [[nodiscard]] Path inbox() const { return provider() / "inbox"; }
   [[nodiscard]] Path inbox(const std::string& client) const { return inbox() / client; }
 
@@ -34,6 +35,8 @@ struct DemoFiles {
   [[nodiscard]] Path cheat_scratch() const { return cheats() / "scratch"; }
   // A copy of the last client's state before the window, for who plays it.
   [[nodiscard]] Path registered_state() const { return cheat_scratch() / "registered"; }
+  // A copy of the ledger before the window.
+  [[nodiscard]] Path earlier_ledger() const { return cheat_scratch() / "ledger"; }
 
   [[nodiscard]] Path report_json() const { return root / "report.json"; }
   [[nodiscard]] Path report_html() const { return root / "report.html"; }
@@ -69,6 +72,7 @@ struct DemoRun {
 [[nodiscard]] Status personalize_clients(DemoRun& run);
 [[nodiscard]] Status publish_deployment(DemoRun& run);
 [[nodiscard]] Status register_clients(DemoRun& run);
+[[nodiscard]] Status admit_clients(DemoRun& run);
 [[nodiscard]] Status publish_mask(DemoRun& run);
 [[nodiscard]] Status unlearn_clients(DemoRun& run);
 [[nodiscard]] Status verify_clients(DemoRun& run);

@@ -18,6 +18,7 @@ struct Options {
   std::vector<std::string> cover;
   uint64_t block = 256, row_length = 0;
   std::string error = "1e-5", cap = "4";
+  bool allow_loose = false;
   Parameters parameters;
 };
 
@@ -44,21 +45,48 @@ Result<CoverPatterns> patterns_of(const Options& options) {
   return patterns;
 }
 
+// Each pattern, and the preset as a whole, matches something: a misspelt one would leave out weights in silence.
+Status check_matched(const Options& options, const std::vector<TensorInfo>& tensors) {
+  const auto matches = [&](const CoverPatterns& patterns) {
+    return std::ranges::any_of(tensors, [&](const TensorInfo& t) { return is_covered(patterns, t.name); });
+  };
+  std::vector<std::string> missed;
+  for (const std::string& pattern : options.cover) {
+    if (!matches({pattern})) missed.push_back("--cover " + pattern);
+  }
+  if (!options.preset.empty()) {
+    ZKAPEX_TRY(const CoverPatterns preset, cover_preset(options.preset));
+    if (!matches(preset)) missed.push_back("--preset " + options.preset);
+  }
+  if (missed.empty()) return Done{};
+  return error("no tensor of {} matches {}; zkapex inspect --tensors lists their names", options.model.string(),
+               fmt::join(missed, ", nor "));
+}
+
+Status check_tight(const Deployment& deployment, bool allow_loose) {
+  const std::vector<std::string> loose = deployment.loose();
+  if (loose.empty() || allow_loose) return Done{};
+  return error("{}; lower it, or say --allow-loose", fmt::join(loose, "; "));
+}
+
 // Every weight fits its fixed point: better known now than when clients register.
 Status check_weights(const Deployment& deployment, const Checkpoint& model, ProgressStyle style) {
   const FixedPoint covered = deployment.parameters().weights;
-  const FixedPoint unchanged{.fraction_bits = covered.fraction_bits, .width = FixedPoint::kMaxWidth};
   uint64_t total = 0;
   for (const TensorView& tensor : model.tensors()) total += tensor.count();
   Progress progress(style, "checking weights", "weights", total);
   std::vector<int64_t> piece;
   for (size_t k = 0; k < model.tensors().size(); ++k) {
     const TensorView& tensor = model.tensors()[k];
-    const FixedPoint& format = deployment.layout().tensors()[k].covered ? covered : unchanged;
+    const bool reached = deployment.layout().tensors()[k].covered;
+    if (reached && !holds_weights(tensor.dtype()))
+      return error("tensor '{}' is covered, but its elements are {}: only F16, BF16, F32 and F64 hold weights",
+                   tensor.name(), dtype_name(tensor.dtype()));
     constexpr uint64_t kPiece = 1 << 16;
     for (uint64_t at = 0; at < tensor.count(); at += kPiece) {
       piece.resize(std::min(kPiece, tensor.count() - at));
-      ZKAPEX_CHECK(format.read(tensor, at, piece));
+      ZKAPEX_CHECK(reached ? covered.read(tensor, at, piece)
+                           : read_unchanged(tensor, covered.fraction_bits, at, piece));
       progress.advance(piece.size());
     }
   }
@@ -93,10 +121,12 @@ Result<Verdict> deploy(const Options& options) {
   ZKAPEX_TRY(const Checkpoint model, Checkpoint::open(options.model));
   std::vector<TensorInfo> tensors;
   for (const TensorView& tensor : model.tensors()) tensors.push_back(tensor.info());
+  ZKAPEX_CHECK(check_matched(options, tensors));
   Geometry geometry{.block = options.block, .row = options.row_length};
   if (geometry.row == 0) geometry.row = default_row_length(geometry.block, count_covered(tensors, patterns));
   ZKAPEX_TRY(Layout layout, Layout::make(tensors, patterns, geometry));
   ZKAPEX_TRY(const Deployment deployment, Deployment::make(std::move(layout), parameters));
+  ZKAPEX_CHECK(check_tight(deployment, options.allow_loose));
   ZKAPEX_TRY(const size_t proof_bytes, window_proof_bytes(deployment, Work(options.common).settings().memory));
   ZKAPEX_CHECK(check_weights(deployment, model, options.common.progress_style()));
   const Bytes bytes = deployment.serialize();
@@ -105,7 +135,11 @@ Result<Verdict> deploy(const Options& options) {
   Report report{.headline = fmt::format("{}: a deployment", options.out.string())};
   report.values["file_bytes"] = bytes.size();
   describe(deployment, report.values);
+  report.values["sha256"] = to_hex(sha256(bytes));
   report.values["proof_of_a_window_bytes"] = proof_bytes;
+  std::vector<std::string> covered;
+  for (const size_t k : deployment.layout().covered()) covered.push_back(deployment.layout().tensors()[k].name);
+  report.values["covered"] = options.common.json ? covered : summarize_names(covered);
   report.print(options.common.json);
   return Verdict::kDone;
 }
@@ -128,6 +162,8 @@ void add_deploy(CLI::App& parent, Action& action) {
       ->add_option("--cap", options->cap,
                    "Most that compensation may move: squared norm, as a multiple of that of what the mask removes")
       ->capture_default_str();
+  command->add_flag("--allow-loose", options->allow_loose,
+                    "Take an error above 1e-2 or a cap above 100; files and verdicts then say so");
   command->add_option("--row-length", options->row_length, "Weights in one commitment, a power of two; 0 chooses")
       ->capture_default_str();
   command->add_option("--floor", p.floor, "Smallest eigenvalue of the scaled curvature")->capture_default_str();
@@ -139,8 +175,12 @@ void add_deploy(CLI::App& parent, Action& action) {
   command->footer(
       "All clients use this file, and its digest names it everywhere. Parameters that could let an integer wrap "
       "around\n"
-      "in the proof's field are refused, and so is a model with a weight that does not fit.\n\n"
-      "The cap is over squares: Σ (moved)² <= cap · Σ (removed)².\n\n"
+      "in the proof's field are refused, and so is a model with a weight that does not fit. Tensors that are not "
+      "covered\n"
+      "stay as they are, whatever their type; one that is covered holds floating-point weights.\n\n"
+      "The cap is over squares: Σ (moved)² <= cap · Σ (removed)². An error above 1e-2 or a cap above 100 says little "
+      "about\n"
+      "a model and needs --allow-loose; an error that every model meets is refused.\n\n"
       "Rows: long ones make short proofs, but each takes memory. Left to choose, the row length n is the smallest "
       "power\n"
       "of two with n² >= 256 · (covered weights), at least 256 and at most 131072; it is never below the square of "

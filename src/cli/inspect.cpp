@@ -6,6 +6,7 @@
 
 #include "attestation/inputs.h"
 #include "attestation/secret_file.h"
+#include "base/file_kind.h"
 #include "cli/inspect_opens.h"
 #include "cli/work.h"
 #include "parties/pending.h"
@@ -49,6 +50,7 @@ Status inspect_mask(const Options& options, Values& values) {
   values["deployment"] = to_hex(mask->deployment);
   values["window"] = mask->window;
   values["nonce"] = to_hex(mask->nonce);
+  if (mask->predecessor != Sha256::Digest{}) values["predecessor"] = to_hex(mask->predecessor);
   values["masked"] = mask->support.size();
   return Done{};
 }
@@ -65,8 +67,20 @@ Status inspect_registration(const Options& options, Values& values) {
   return Done{};
 }
 
+// The provider's record of a registration that it admitted.
+Status inspect_registered(const Options& options, Values& values) {
+  ZKAPEX_TRY(const auto file, read_public_file<Registered>(options.file));
+  values["registration"] = to_hex(file.digest);
+  values["client"] = file.client;
+  values["curvature"] = file.certificate ? "proved" : "assumed, not proved";
+  values["unchanged_rows"] = file.unchanged.size();
+  values["rows"] = file.model.rows.size();
+  return Done{};
+}
+
 Status inspect_proof(const Options& options, Values& values) {
   ZKAPEX_TRY(const auto file, read_public_file<ProofFile>(options.file));
+  values["proof"] = to_hex(ByteView(file.encode()).last(Sha256::Digest().size()));
   values["client"] = file.client;
   values["window"] = file.window;
   values["operator"] = name(file.op);
@@ -83,7 +97,7 @@ Status inspect_commitment(const Options& options, Values& values) {
   ZKAPEX_TRY(const auto file, read_public_file<ModelCommitment>(options.file));
   values["commitment"] = to_hex(file.digest());
   values["registration"] = to_hex(file.registration);
-  values["windows"] = file.windows;
+  values["windows"] = history_as_json(file.windows);
   values["rows"] = file.rows.size();
   return Done{};
 }
@@ -102,17 +116,11 @@ Status inspect_secret(const Options& options, Values& values) {
   values["client"] = secret.client;
   values["deployment"] = to_hex(secret.deployment);
   values["registration"] = to_hex(secret.registration);
-  values["windows"] = secret.windows;
+  values["windows"] = history_as_json(secret.windows);
   values["rows"] = secret.rows.size();
   values["model"] = secret.model_file;
   values["curvature"] = secret.store_file;
   return list_pending(options.file.has_parent_path() ? options.file.parent_path() : Path("."), values);
-}
-
-Status inspect_client(const Options& options, Values& values) {
-  Options of_secret = options;
-  of_secret.file = ClientFolder{options.file}.secret();
-  return inspect_secret(of_secret, values);
 }
 
 Status inspect_store(const Options& options, Values& values) {
@@ -151,6 +159,50 @@ Status inspect_checkpoint(const Options& options, Values& values) {
   return Done{};
 }
 
+Status inspect_splits(const Options& options, Values& values) {
+  ZKAPEX_TRY(const Bytes text, read_file(options.file, size_t{1} << 30));
+  const auto document = nlohmann::json::parse(text, nullptr, false);
+  const auto damaged = [&] { return error("{}: a split file that is damaged", options.file.string()); };
+  if (!document.is_object() || !document.contains("sets") || !document["sets"].is_object()) return damaged();
+  for (const char* key : {"version", "seed", "forget"}) values[key] = document.value(key, nlohmann::json());
+  auto sets = Values::object();
+  for (const auto& [name, set] : document["sets"].items()) {
+    if (!set.is_object() || !set.contains("indices") || !set["indices"].is_array()) return damaged();
+    sets[name] = {{"samples", set["indices"].size()}, {"source", set.value("source", nlohmann::json())}};
+  }
+  values["sets"] = std::move(sets);
+  return Done{};
+}
+
+Status inspect_client_folder(const Options& options, Values& values) {
+  const ClientFolder folder{options.file};
+  auto files = Values::array();
+  for (const Path& path : {folder.deployment(), folder.registration(), folder.secret(), folder.mask()}) {
+    if (std::filesystem::exists(path)) files.push_back(path.filename().string());
+  }
+  values["files"] = std::move(files);
+  Options of_file = options;
+  of_file.file = std::filesystem::exists(folder.secret()) ? folder.secret() : folder.registration();
+  return of_file.file == folder.secret() ? inspect_secret(of_file, values) : inspect_registration(of_file, values);
+}
+
+Status inspect_ledger(const Options& options, Values& values) {
+  ZKAPEX_TRY(const Deployment deployment, read_deployment(options.file / "deployment.zka"));
+  values["deployment"] = to_hex(deployment.digest());
+  auto clients = Values::array();
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(options.file / "clients", failed)) {
+    if (!std::filesystem::exists(entry.path() / "model.zka")) continue;
+    ZKAPEX_TRY(const auto registered, read_public_file<Registered>(entry.path() / "registered.zka"));
+    ZKAPEX_TRY(const auto model, read_public_file<ModelCommitment>(entry.path() / "model.zka"));
+    clients.push_back({{"client", registered.client}, {"windows", history_as_json(model.windows)}});
+  }
+  if (failed) return error("cannot read {}: {}", (options.file / "clients").string(), failed.message());
+  std::sort(clients.begin(), clients.end());
+  values["clients"] = std::move(clients);
+  return Done{};
+}
+
 struct Inspector {
   std::string_view magic, kind;
   Status (*inspect)(const Options&, Values&);
@@ -159,25 +211,47 @@ constexpr Inspector kInspectors[] = {
     {Deployment::kKind.magic, "deployment", inspect_deployment},
     {Mask::kKind.magic, "mask", inspect_mask},
     {RegistrationFile::kKind.magic, "registration", inspect_registration},
+    {Registered::kKind.magic, "verified registration", inspect_registered},
     {ProofFile::kKind.magic, "proof", inspect_proof},
     {ModelCommitment::kKind.magic, "model commitment", inspect_commitment},
     {ClientSecret::kKind.magic, "client secret", inspect_secret},
     {"ZKAPEXCV", "curvature store", inspect_store},
 };
-constexpr Inspector kClient{"", "client folder", inspect_client};
 constexpr Inspector kCheckpoint{"", "checkpoint", inspect_checkpoint};
+constexpr Inspector kSplits{"", "split file", inspect_splits};
+constexpr Inspector kLedger{"", "ledger", inspect_ledger};
+constexpr Inspector kClientFolder{"", "client's folder", inspect_client_folder};
+
+Result<Inspector> inspector_for_folder(const Path& path) {
+  const auto has = [&](const char* name) { return std::filesystem::exists(path / name); };
+  if (has("model.safetensors") || has("model.safetensors.index.json")) return kCheckpoint;
+  if (has("deployment.zka") && has("clients")) return kLedger;
+  if (has("registration.zka") || has("secret.zka")) return kClientFolder;
+  if (has("config.json"))
+    return error("{} is the folder of a model without weights: config.json, but no model.safetensors", path.string());
+  return error(
+      "{} is a folder, but no model (model.safetensors, or its index), no client (registration.zka), no ledger",
+      path.string());
+}
 
 Result<Inspector> inspector_for(const Path& path) {
-  if (std::filesystem::exists(ClientFolder{path}.secret())) return kClient;
-  if (std::filesystem::is_directory(path)) return kCheckpoint;
+  if (std::filesystem::is_directory(path)) return inspector_for_folder(path);
   ZKAPEX_TRY(const FileReader file, FileReader::open(path));
-  std::array<uint8_t, 8> magic{};
-  if (file.size() < magic.size()) return error("{}: too short to be any file that zkapex knows", path.string());
-  ZKAPEX_CHECK(file.read_at(0, magic));
+  if (file.size() == 0) return error("{} is empty", path.string());
+  Bytes start(std::min<uint64_t>(file.size(), 4096));
+  ZKAPEX_CHECK(file.read_at(0, start));
   for (const Inspector& inspector : kInspectors) {
-    if (std::ranges::equal(view(inspector.magic), magic)) return inspector;
+    if (std::ranges::equal(view(inspector.magic), ByteView(start).first(std::min<size_t>(start.size(), 8))))
+      return inspector;
   }
-  return kCheckpoint;
+  const std::string_view kind = kind_of_file(start);
+  if (kind == "a split file") return kSplits;
+  const bool index = path.filename().string().ends_with(".index.json");
+  if (kind == "a checkpoint" || path.extension() == ".safetensors" || index) return kCheckpoint;
+  if (kind.empty())
+    return error("{}: no kind of file that zkapex knows; it begins with the bytes {}", path.string(),
+                 to_hex(ByteView(start).first(std::min<size_t>(start.size(), 8))));
+  return error("{}: this is {}, not a file of zkapex, a checkpoint or a split file", path.string(), kind);
 }
 
 Result<std::string> file_digest(const Path& path, ProgressStyle style) {
@@ -206,7 +280,7 @@ Result<Verdict> inspect(const Options& options) {
     if (inspector.kind != kCheckpoint.kind) return error("{}: --opens is for checkpoints", options.file.string());
     ZKAPEX_TRY(verdict, inspect_opens(options.common, options.file, options.opens, report));
   }
-  if (inspector.kind == kCheckpoint.kind && std::filesystem::is_regular_file(options.file)) {
+  if (std::filesystem::is_regular_file(options.file)) {
     ZKAPEX_TRY(report.values["sha256"], file_digest(options.file, options.common.progress_style()));
   }
   if (options.common.json) {
@@ -230,7 +304,8 @@ Result<Verdict> inspect(const Options& options) {
 void add_inspect(CLI::App& parent, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = parent.add_subcommand("inspect", "Say what a file is: any of zkapex's, or safetensors");
-  command->add_option("file", options->file, "The file; for a checkpoint also its folder or index")->required();
+  command->add_option("file", options->file, "The file; also the folder of a model or a client, or a ledger")
+      ->required();
   command->add_flag("--tensors", options->tensors, "List the tensors of a deployment or a checkpoint");
   command->add_option("--opens", options->opens,
                       "A client's folder: is this checkpoint the model that it is committed to? Exit status 1 if not");
@@ -239,9 +314,12 @@ void add_inspect(CLI::App& parent, Action& action) {
   options->common.offer_threads(*command);
   options->common.offer_memory(*command);
   command->footer(
-      "The digests are those by which files name each other. Of a client's secret nothing secret is shown. One thread "
-      "and\n"
-      "little memory are enough: --threads and --memory are there for scripts that give them to every command.\n\n"
+      "A file of zkapex has two digests. The one under its kind (deployment, mask, registration, proof, commitment) is "
+      "its\n"
+      "last 32 bytes, by which other files name it; sha256 is that of the whole file, as sha256sum prints it. Of a "
+      "client's\n"
+      "secret nothing secret is shown. One thread and little memory are enough: --threads and --memory are there for\n"
+      "scripts that give them to every command.\n\n"
       "Examples:\n"
       "  zkapex inspect deployment.zka\n"
       "  zkapex inspect --tensors model.safetensors\n"

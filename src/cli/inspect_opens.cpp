@@ -15,7 +15,7 @@ Result<Verdict> inspect_opens(const CommonFlags& flags, const Path& model, const
     opened.push_back(fmt::format("pending window {}, attempt {}", attempt.window, attempt.id));
   report.values["client"] = client.string();
   report.values["opens"] = std::move(opened);
-  report.values["windows"] = found.windows;
+  report.values["windows"] = history_as_json(found.windows);
   if (!found.settled) report.values["differs"] = found.difference;
   report.headline = fmt::format("{}: {}", model.string(),
                                 found.any() ? "opens the commitment of this client"

@@ -12,16 +12,17 @@ constexpr const char* kFooter =
     "  c  zkapex curvature --deployment deployment.zka --model theta.safetensors --fisher F.safetensors -o store.zka\n"
     "  c  zkapex register  --deployment deployment.zka --model theta.safetensors --curvature store.zka --client ID "
     "-o client\n"
+    "  p  zkapex admit     --ledger ledger --deployment deployment.zka --registration client/registration.zka\n"
     "  p  zkapex mask      --deployment deployment.zka --scores S.safetensors --ratio 0.04 --window 2026-11 -o "
     "psi.zka\n"
     "  c  zkapex unlearn   --client client --mask psi.zka -o unlearned.safetensors --proof proof.zka\n"
-    "  p  zkapex verify    --deployment deployment.zka --registration client/registration.zka --mask psi.zka "
-    "--proof proof.zka\n"
+    "  p  zkapex verify    --ledger ledger --mask psi.zka --proof proof.zka\n"
     "  c  zkapex settle    --client client --accepted\n\n"
     "Examples:\n"
     "  zkapex bench kernels          how fast this machine computes what proofs are made of\n"
     "  zkapex verify --help          the options of a command\n\n"
-    "Exit status: 0 done or accepted, 1 rejected, 2 bad input or usage.\n"
+    "Exit status: 0 done or accepted, 1 rejected, 2 bad input or usage: one line on stderr, and with --json also\n"
+    "{\"error\": ...} on stdout.\n"
     "Environment: ZKAPEX_CPU=portable does without vector instructions; generators of commitments are kept in\n"
     "$ZKAPEX_CACHE, else $XDG_CACHE_HOME/zkapex, else ~/.cache/zkapex.";
 
@@ -31,6 +32,7 @@ int main(int argc, char** argv) {
   using namespace zkapex::cli;
   return run_program(argc, argv, kFooter, [&](CLI::App& app, Action& action) {
     add_deploy(app, action);
+    add_admit(app, action);
     add_mask(app, action);
     add_curvature(app, action);
     add_register(app, action);

@@ -14,7 +14,7 @@ namespace {
 
 struct Options {
   CommonFlags common;
-  Path deployment, scores, out;
+  Path deployment, scores, after, out;
   std::string ratio, window, nonce;
 };
 
@@ -24,6 +24,17 @@ Result<std::array<uint8_t, 32>> nonce_of(const std::string& hex) {
   if (!bytes || bytes->size() != 32) return error("--nonce has 64 hexadecimal digits");
   std::array<uint8_t, 32> out;
   std::copy(bytes->begin(), bytes->end(), out.begin());
+  return out;
+}
+
+std::vector<std::string> warnings_of(const Mask& mask, const Layout& layout, const Checkpoint& scores) {
+  std::vector<std::string> out = mask_warnings(mask.support.size(), layout.coordinates());
+  for (const LayoutTensor& tensor : layout.tensors()) {
+    if (tensor.covered || scores.find(tensor.name) == nullptr) continue;
+    out.push_back(fmt::format(
+        "the scores also have '{}', which is not covered: is this a model, given in place of scores?", tensor.name));
+    break;
+  }
   return out;
 }
 
@@ -52,6 +63,10 @@ Result<Verdict> make_mask(const Options& options) {
     };
     ZKAPEX_TRY(mask.support, top_coordinates(counted, weights, count));
   }
+  if (!options.after.empty()) {
+    ZKAPEX_TRY(const Mask earlier, read_mask(options.after, deployment));
+    mask.continue_from(earlier);
+  }
   ZKAPEX_CHECK(mask.check());
   const Bytes bytes = mask.serialize();
   ZKAPEX_CHECK(file.write(bytes));
@@ -59,10 +74,13 @@ Result<Verdict> make_mask(const Options& options) {
   Report report{.headline = fmt::format("{}: a mask for the window {}", options.out.string(), mask.window)};
   report.values["file_bytes"] = bytes.size();
   report.values["mask"] = to_hex(mask.digest());
+  report.values["sha256"] = to_hex(sha256(bytes));
   report.values["window"] = mask.window;
   report.values["masked"] = mask.support.size();
   report.values["covered_weights"] = weights;
   report.values["nonce"] = to_hex(mask.nonce);
+  if (!options.after.empty()) report.values["predecessor"] = to_hex(mask.predecessor);
+  report.warnings = warnings_of(mask, deployment.layout(), scores);
   report.print(options.common.json);
   return Verdict::kDone;
 }
@@ -75,22 +93,28 @@ void add_mask(CLI::App& parent, Action& action) {
   command->add_option("--deployment", options->deployment, "The deployment file")->required();
   command->add_option("--scores", options->scores, "Safetensors with one score for each covered weight")->required();
   command->add_option("--ratio", options->ratio, "How many of them, such as 0.04")->required();
+  command->add_option("--after", options->after, "The last window's mask, which this one will contain");
   command->add_option("--window", options->window, "Name of the window, never used before")->required();
   command->add_option("--nonce", options->nonce, "64 hexadecimal digits; fresh ones where not given");
   command->add_option("-o,--output", options->out, "The mask file to write")->required();
   options->common.offer_all(*command);
   command->footer(
-      "Scores are tensors with the names and sizes of the covered ones. The highest are removed, over all tensors\n"
+      "Scores are tensors with the names and sizes of the covered ones, and no others. The highest are removed, over "
+      "all tensors\n"
       "together; equal scores go by position, so that every machine finds the same mask. One thread and little memory "
       "are\n"
       "enough: --threads and --memory are there for scripts that give them to every command.\n\n"
       "Publish the mask only after clients have registered: a curvature that is chosen with the mask in sight can "
       "steer\n"
-      "what compensation does. A later window may move weights that an earlier one removed: publish masks that "
-      "contain\n"
-      "the ones before them if they are to stay removed.\n\n"
+      "what compensation does.\n\n"
+      "After the first window give --after, the mask before this one: its weights are removed too. Clients and "
+      "verifiers\n"
+      "refuse a mask that leaves out what the client's last one removed.\n\n"
       "Examples:\n"
-      "  zkapex mask --deployment deployment.zka --scores S.safetensors --ratio 0.04 --window 2026-11 -o psi.zka");
+      "  zkapex mask --deployment deployment.zka --scores S.safetensors --ratio 0.04 --window 2026-11 -o psi.zka\n"
+      "  zkapex mask --deployment deployment.zka --scores S.safetensors --ratio 0.04 --window 2026-12 --after psi.zka "
+      "\\\n"
+      "      -o next.zka");
   command->callback([options, &action] { action = [options] { return make_mask(*options); }; });
 }
 

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include "base/cpu.h"
@@ -18,10 +21,27 @@ namespace {
 
 constexpr int kBadInput = 2;
 
-int fail(const std::string& message) {
-  fmt::print(stderr, "zkapex: {}\n", message);
-  return kBadInput;
-}
+// One line on stderr and, for programs that read what --json prints, an object on stdout.
+class Failure {
+ public:
+  Failure(int argc, char** argv)
+      : json_(std::any_of(argv, argv + argc, [](const char* a) { return std::string_view(a) == "--json"; })) {}
+
+  [[nodiscard]] int report(const std::string& message) const {
+    fmt::print(stderr, "zkapex: {}\n", message);
+    // Text that is not UTF-8, from a path, must not turn one error into another.
+    const auto lenient = nlohmann::json::error_handler_t::replace;
+    if (json_) {
+      const std::string text = nlohmann::json{{"error", message}}.dump(2, ' ', false, lenient) + "\n";
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      std::fflush(stdout);
+    }
+    return kBadInput;
+  }
+
+ private:
+  bool json_;
+};
 
 // What was printed must have arrived: a full disk behind a redirection is an error too.
 Status flush_output() {
@@ -37,7 +57,8 @@ Result<Verdict> run_action(const Action& action) {
   return verdict;
 }
 
-int run(int argc, char** argv, const std::string& footer, const std::function<void(CLI::App&, Action&)>& add_commands) {
+int run(int argc, char** argv, const std::string& footer, const std::function<void(CLI::App&, Action&)>& add_commands,
+        const Failure& failure) {
   CLI::App app("Verifiable personalized machine unlearning", "zkapex");
   app.set_version_flag("--version", "zkapex " ZKAPEX_VERSION, "Print the version and exit");
   app.set_help_flag("-h,--help", "Print this help and exit");
@@ -53,23 +74,24 @@ int run(int argc, char** argv, const std::string& footer, const std::function<vo
     app.exit(asked, text, text);
     fmt::print("{}", text.str());
     const Status flushed = flush_output();
-    return flushed.ok() ? 0 : fail(flushed.error().message);
+    return flushed.ok() ? 0 : failure.report(flushed.error().message);
   } catch (const CLI::ParseError& refusal) {
-    return fail(explain_usage(app, {argv + 1, argv + argc}, refusal));
+    return failure.report(explain_usage(app, {argv + 1, argv + argc}, refusal));
   }
 
   const auto verdict = run_action(action);
-  return verdict.ok() ? static_cast<int>(*verdict) : fail(verdict.error().message);
+  return verdict.ok() ? static_cast<int>(*verdict) : failure.report(verdict.error().message);
 }
 
 }  // namespace
 
 int run_program(int argc, char** argv, const std::string& footer,
                 const std::function<void(CLI::App&, Action&)>& add_commands) {
+  const Failure failure(argc, argv);
   try {
-    return run(argc, argv, footer, add_commands);
+    return run(argc, argv, footer, add_commands, failure);
   } catch (const std::exception& e) {  // out of memory, stdout closed
-    return fail(e.what());
+    return failure.report(e.what());
   }
 }
 

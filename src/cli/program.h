@@ -8,7 +8,8 @@
 
 namespace zkapex::cli {
 
-// The exit status. `add_commands` registers what the program can do; `footer` ends its help.
+// The exit status. An error is one line on stderr; with --json on the command line it is also, on stdout, an object
+// with "error". `add_commands` registers what the program can do; `footer` ends its help.
 [[nodiscard]] int run_program(int argc, char** argv, const std::string& footer,
                               const std::function<void(CLI::App&, Action&)>& add_commands);
 

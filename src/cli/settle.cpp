@@ -32,7 +32,7 @@ Result<Verdict> run_settle(const Options& options) {
   report.values["verdict"] = request.accepted ? "accepted" : "rejected";
   report.values["settled_before"] = done.before;
   report.values["attempts"] = done.attempts;
-  report.values["windows"] = done.windows;
+  report.values["windows"] = history_as_json(done.windows);
   report.print(options.common.json);
   return Verdict::kDone;
 }

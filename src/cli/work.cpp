@@ -73,11 +73,32 @@ std::string report_as_text(const Report& report) {
   return out;
 }
 
-void Report::print(bool json) const { fmt::print("{}", json ? values.dump(2) + "\n" : report_as_text(*this)); }
+void Report::print(bool json) const {
+  print_warnings(warnings);
+  nlohmann::ordered_json document = values;
+  if (!warnings.empty()) document["warnings"] = warnings;
+  fmt::print("{}", json ? document.dump(2) + "\n" : report_as_text(*this));
+}
+
+void print_warnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) fmt::print(stderr, "zkapex: warning: {}\n", warning);
+}
+
+std::vector<std::string> mask_warnings(uint64_t masked, uint64_t covered) {
+  if (masked < covered) return {};
+  return {fmt::format("the mask removes all of the {} covered weights: nothing is left to compensate with", covered)};
+}
 
 nlohmann::ordered_json timings_as_json(const Timings& timings) {
   auto out = nlohmann::ordered_json::object();
   for (const auto& [name, seconds] : timings) out[name] = seconds;
+  return out;
+}
+
+nlohmann::ordered_json history_as_json(const History& history) {
+  auto out = nlohmann::ordered_json::array();
+  for (const AppliedWindow& applied : history)
+    out.push_back({{"window", applied.window}, {"mask", to_hex(applied.mask)}});
   return out;
 }
 
@@ -100,6 +121,7 @@ void describe(const Deployment& deployment, nlohmann::ordered_json& values) {
   values["certified_error"] = p.error.text();
   values["cap"] = fmt::format("{}/{}", p.cap_numerator, p.cap_denominator);
   values["slack_bits"] = deployment.slack_bits();
+  values["loose"] = deployment.loose();
 }
 
 Status check_output(const Path& path, bool force, const std::vector<Path>& inputs) {

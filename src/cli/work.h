@@ -25,17 +25,25 @@ class Work {
   WorkSettings settings_;
 };
 
-// One line, and named values: the same for people and for programs.
+// One line, and named values: the same for people and for programs. Warnings are lines on stderr, and in the JSON a
+// list.
 struct Report {
   std::string headline;  // text only
   nlohmann::ordered_json values = nlohmann::ordered_json::object();
+  std::vector<std::string> warnings = {};
 
   void print(bool json) const;
 };
 
+void print_warnings(const std::vector<std::string>& warnings);
+
+// About a mask that removes all there is.
+[[nodiscard]] std::vector<std::string> mask_warnings(uint64_t masked, uint64_t covered);
+
 [[nodiscard]] std::string report_as_text(const Report& report);
 
 [[nodiscard]] nlohmann::ordered_json timings_as_json(const Timings& timings);
+[[nodiscard]] nlohmann::ordered_json history_as_json(const History& history);
 
 // What a deployment fixes, as a part of reports.
 void describe(const Deployment& deployment, nlohmann::ordered_json& values);

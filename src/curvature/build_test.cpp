@@ -62,7 +62,7 @@ class BuildTest : public ::testing::Test {
     return out;
   }
   Result<StoreStatistics> build(const Path& name, const FisherSource& source, unsigned threads) const {
-    auto writer = StoreWriter::open(folder_ / name, header());
+    auto writer = StoreWriter::open(folder_ / name, header(), "");
     if (!writer.ok()) return writer.error();
     ThreadPool pool(threads);
     return build_store(*writer, settings(), source, pool, [](uint64_t) {});
@@ -95,7 +95,7 @@ TEST_F(BuildTest, ErrorsNameTheBlockAndASecondRunGoesOn) {
   const Checkpoint gradients = *Checkpoint::open(folder_ / "gradients.safetensors");
   const FisherSource good = *checkpoint_fisher(shape, gradients);
   {
-    auto writer = StoreWriter::open(folder_ / "store", header());
+    auto writer = StoreWriter::open(folder_ / "store", header(), "");
     ASSERT_TRUE(writer.ok());
     FactorMaker maker(settings());
     std::vector<int16_t> factor(triangle_size(6));
@@ -123,7 +123,7 @@ TEST_F(BuildTest, RefusesOtherShapesAndParameters) {
   EXPECT_NE(checkpoint_fisher(*other, gradients).error().message.find("[20, 7]"), std::string::npos);
   const auto missing = Layout::make({{"z", Dtype::kF32, {8}}}, {"z"}, {.block = 6, .row = 64});
   EXPECT_NE(checkpoint_fisher(*missing, gradients).error().message.find("'z'"), std::string::npos);
-  auto writer = StoreWriter::open(folder_ / "store", header());
+  auto writer = StoreWriter::open(folder_ / "store", header(), "");
   ASSERT_TRUE(writer.ok());
   ThreadPool pool(1);
   const Layout shape = layout();

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/file_kind.h"
 #include "base/first_error.h"
 
 namespace zkapex {
@@ -143,8 +144,9 @@ Bytes StoreHeader::serialize() const {
 }
 
 Result<StoreHeader> StoreHeader::parse(ByteView bytes) {
-  if (bytes.size() != kBytes || !std::ranges::equal(view(kMagic), bytes.first(kMagic.size())))
-    return error("this is not a curvature store");
+  if (bytes.size() < kMagic.size() || !std::ranges::equal(view(kMagic), bytes.first(kMagic.size())))
+    return wrong_kind(bytes, "a curvature store");
+  if (bytes.size() != kBytes) return error("a curvature store without its whole header: the file is truncated");
   ByteReader in(bytes.subspan(kMagic.size()));
   ZKAPEX_TRY(const uint32_t version, in.u32());
   if (version != kVersion) return error("a curvature store of version {}; version {} is supported", version, kVersion);
@@ -163,9 +165,8 @@ Result<StoreHeader> StoreHeader::parse(ByteView bytes) {
 namespace {
 
 Result<StoreHeader> read_header(const StoreFile& file) {
-  Bytes bytes(StoreHeader::kBytes);
   ZKAPEX_TRY(const uint64_t size, file.size());
-  if (size < bytes.size()) return error("{}: this is not a curvature store", file.path().string());
+  Bytes bytes(std::min<uint64_t>(StoreHeader::kBytes, size));
   ZKAPEX_CHECK(file.read(0, bytes));
   auto header = StoreHeader::parse(bytes);
   if (!header.ok()) return header.error().within(file.path().string());
@@ -197,7 +198,8 @@ StoreWriter::StoreWriter(StoreWriter&&) noexcept = default;
 StoreWriter& StoreWriter::operator=(StoreWriter&&) noexcept = default;
 StoreWriter::~StoreWriter() = default;
 
-Result<StoreWriter> StoreWriter::open(const Path& path, const StoreHeader& header, bool overwrite) {
+Result<StoreWriter> StoreWriter::open(const Path& path, const StoreHeader& header, std::string_view run,
+                                      bool overwrite) {
   ZKAPEX_CHECK(header.check());
   std::error_code ignored;
   if (!overwrite && std::filesystem::exists(path, ignored))
@@ -208,17 +210,32 @@ Result<StoreWriter> StoreWriter::open(const Path& path, const StoreHeader& heade
   ZKAPEX_CHECK(file->lock());
   ZKAPEX_TRY(const uint64_t size, file->size());
   StoreWriter out(path, std::move(file), header, overwrite);
-  const Bytes start = header.serialize();
-  if (size < start.size()) {  // new, or stopped before its header was whole
-    ZKAPEX_CHECK(out.file_->truncate(0));
-    ZKAPEX_CHECK(out.file_->write(0, start));
-    return out;
-  }
-  ZKAPEX_TRY(const StoreHeader found, read_header(*out.file_));
-  if (found != header) return error("{} was begun with other parameters; remove it to start again", partial.string());
-  ZKAPEX_TRY(out.blocks_, whole_records(*out.file_, header));
-  ZKAPEX_CHECK(out.file_->truncate(start.size() + out.blocks_ * header.record_bytes()));
+  // Shorter than its header: new, or stopped at its very beginning.
+  ZKAPEX_CHECK(overwrite || size < StoreHeader::kBytes ? out.begin(run) : out.go_on(run));
   return out;
+}
+
+Path StoreWriter::note() const {
+  Path out = file_->path();
+  out += ".json";
+  return out;
+}
+
+// The note comes before the header: a partial store that has one is never without the other.
+Status StoreWriter::begin(std::string_view run) {
+  ZKAPEX_CHECK(file_->truncate(0));
+  ZKAPEX_CHECK(write_file(note(), view(run), {.overwrite = true, .secret = true}));
+  return file_->write(0, header_.serialize());
+}
+
+Status StoreWriter::go_on(std::string_view run) {
+  const Result<Bytes> begun = read_file(note(), size_t{1} << 20);
+  const Result<StoreHeader> found = read_header(*file_);
+  if (!begun || !std::ranges::equal(*begun, view(run)) || !found || *found != header_)
+    return error("{} is the unfinished output of another run; remove it, or --force to start again",
+                 file_->path().string());
+  ZKAPEX_TRY(blocks_, whole_records(*file_, header_));
+  return file_->truncate(StoreHeader::kBytes + blocks_ * header_.record_bytes());
 }
 
 Status StoreWriter::append(std::span<const int16_t> factors) {
@@ -251,6 +268,7 @@ Status StoreWriter::finish() {
   if (!overwrite_ && std::filesystem::exists(path_, ignored))
     return error("{} exists already; choose another name, or --force to replace it", path_.string());
   if (::rename(file_->path().c_str(), path_.c_str()) != 0) return StoreFile::failure("name", path_);
+  std::filesystem::remove(note(), ignored);
   return Done{};
 }
 

@@ -4,8 +4,8 @@
 //   records  one per Fisher block, in order: triangle_size(B) entries (one byte each for c <= 8, else two,
 //            little-endian), then SHA-256 of (header digest, block number, entries)
 //
-// A store being made has the name with ".partial" behind it. Whatever stops the maker, a second run goes on after the
-// last block that is whole.
+// A store being made has the name with ".partial" behind it, and beside it, with ".partial.json", the note of what it
+// is made from. Whatever stops the maker, a second run from the same goes on after the last block that is whole.
 #pragma once
 
 #include <atomic>
@@ -43,9 +43,11 @@ class StoreFile;  // an open file, shared by reader and writer
 
 class StoreWriter {
  public:
-  // Starts a new store, or goes on with the partial one of the same header. Refuses when a store of that name exists
-  // already (unless `overwrite`), or the partial one has another header.
-  static Result<StoreWriter> open(const Path& path, const StoreHeader& header, bool overwrite = false);
+  // Starts a new store, or goes on with the partial one of the same header and `run`: a text with all that decides the
+  // factors (inputs by digest, settings). Refuses when a store of that name exists already, or a partial one of another
+  // run; `overwrite` replaces the former, and starts anew whatever there is of the latter.
+  static Result<StoreWriter> open(const Path& path, const StoreHeader& header, std::string_view run,
+                                  bool overwrite = false);
 
   StoreWriter(StoreWriter&&) noexcept;
   StoreWriter& operator=(StoreWriter&&) noexcept;
@@ -60,6 +62,9 @@ class StoreWriter {
 
  private:
   StoreWriter(Path path, std::unique_ptr<StoreFile> file, const StoreHeader& header, bool overwrite);
+  Status begin(std::string_view run);
+  Status go_on(std::string_view run);
+  [[nodiscard]] Path note() const;
 
   Path path_;
   std::unique_ptr<StoreFile> file_;

@@ -17,9 +17,13 @@ class StoreTest : public ::testing::Test {
     folder_ = name;
     path_ = folder_ / "store.zka";
     partial_ = folder_ / "store.zka.partial";
+    note_ = folder_ / "store.zka.partial.json";
+    write_note(kRun);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
+  static constexpr std::string_view kRun = "{\"fisher\": 1}";
+  void write_note(std::string_view run) const { std::ofstream(note_) << run; }
   static StoreHeader header(uint32_t bits = 8) {
     StoreHeader out{.deployment = {}, .block = 5, .bits = bits, .floor = 3, .blocks = 4};
     out.deployment.fill(1);
@@ -34,7 +38,8 @@ class StoreTest : public ::testing::Test {
     return out;
   }
   void write_store(uint32_t bits = 8) const {
-    auto writer = StoreWriter::open(path_, header(bits), true);
+    std::filesystem::remove(path_);
+    auto writer = StoreWriter::open(path_, header(bits), kRun);
     ASSERT_TRUE(writer.ok()) << writer.error().message;
     for (uint64_t k = writer->blocks(); k < 4; ++k) ASSERT_TRUE(writer->append(factor(k, bits)).ok());
     ASSERT_TRUE(writer->finish().ok());
@@ -58,7 +63,7 @@ class StoreTest : public ::testing::Test {
     file.put(byte);
   }
 
-  Path folder_, path_, partial_;
+  Path folder_, path_, partial_, note_;
 };
 
 TEST_F(StoreTest, WritesAndReadsBack) {
@@ -66,6 +71,7 @@ TEST_F(StoreTest, WritesAndReadsBack) {
     write_store(bits);
     expect_complete(bits);
     EXPECT_FALSE(std::filesystem::exists(partial_));
+    EXPECT_FALSE(std::filesystem::exists(note_));
     EXPECT_EQ(std::filesystem::file_size(path_), StoreHeader::kBytes + 4 * (15U * (bits <= 8 ? 1 : 2) + 32));
   }
 }
@@ -95,9 +101,11 @@ TEST_F(StoreTest, GoesOnAfterACrashAnywhere) {
   std::filesystem::rename(path_, copy);
   for (uint64_t size = 0; size <= whole; size += 3) {
     std::filesystem::copy_file(copy, partial_, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::remove(path_);
+    write_note(kRun);
     cut(partial_, size);
     {
-      const auto writer = StoreWriter::open(path_, header(), true);
+      const auto writer = StoreWriter::open(path_, header(), kRun);
       ASSERT_TRUE(writer.ok()) << size << ": " << writer.error().message;
       EXPECT_EQ(writer->blocks(), size < StoreHeader::kBytes ? 0 : (size - StoreHeader::kBytes) / record);
     }
@@ -111,9 +119,10 @@ TEST_F(StoreTest, CutsOffFromTheFirstDamagedBlock) {
   const uint64_t record = header().record_bytes();
   for (uint64_t k = 0; k < 4; ++k) {
     std::filesystem::rename(path_, partial_);
+    write_note(kRun);
     flip(partial_, StoreHeader::kBytes + k * record + 7);
     {
-      const auto writer = StoreWriter::open(path_, header());
+      const auto writer = StoreWriter::open(path_, header(), kRun);
       ASSERT_TRUE(writer.ok());
       EXPECT_EQ(writer->blocks(), k);
     }
@@ -154,23 +163,44 @@ TEST_F(StoreTest, BlocksCannotChangePlaces) {
 
 TEST_F(StoreTest, RefusesOtherParametersExistingFilesAndASecondWriter) {
   {
-    auto writer = StoreWriter::open(path_, header());
+    auto writer = StoreWriter::open(path_, header(), kRun);
     ASSERT_TRUE(writer.ok());
-    EXPECT_NE(StoreWriter::open(path_, header()).error().message.find("another process"), std::string::npos);
+    EXPECT_NE(StoreWriter::open(path_, header(), kRun).error().message.find("another process"), std::string::npos);
     ASSERT_TRUE(writer->append(factor(0)).ok());
     EXPECT_FALSE(writer->finish().ok());
   }
   StoreHeader other = header();
   other.floor = 4;
-  EXPECT_NE(StoreWriter::open(path_, other).error().message.find("other parameters"), std::string::npos);
+  EXPECT_NE(StoreWriter::open(path_, other, kRun).error().message.find("another run"), std::string::npos);
   write_store();
-  EXPECT_NE(StoreWriter::open(path_, header()).error().message.find("exists already"), std::string::npos);
+  EXPECT_NE(StoreWriter::open(path_, header(), kRun).error().message.find("exists already"), std::string::npos);
   other.bits = 1;
-  EXPECT_FALSE(StoreWriter::open(folder_ / "x", other).ok());
+  EXPECT_FALSE(StoreWriter::open(folder_ / "x", other, kRun).ok());
+}
+
+TEST_F(StoreTest, GoesOnOnlyFromTheSameInputs) {
+  const auto begin = [&](std::string_view run, bool overwrite = false) {
+    auto writer = StoreWriter::open(path_, header(), run, overwrite);
+    return writer.ok() ? fmt::format("{} blocks", writer->blocks()) : writer.error().message;
+  };
+  const auto leave_two_blocks = [&] {
+    auto writer = StoreWriter::open(path_, header(), "one", true);
+    ASSERT_TRUE(writer.ok() && writer->append(factor(0)).ok() && writer->append(factor(1)).ok());
+  };
+  leave_two_blocks();
+  EXPECT_EQ(begin("one"), "2 blocks");
+  EXPECT_NE(begin("two").find("another run"), std::string::npos);
+  EXPECT_EQ(begin("one"), "2 blocks");  // what was refused left it alone
+  EXPECT_EQ(begin("two", true), "0 blocks");
+  leave_two_blocks();
+  EXPECT_EQ(begin("one", true), "0 blocks");
+  leave_two_blocks();
+  std::filesystem::remove(note_);
+  EXPECT_NE(begin("one").find("another run"), std::string::npos);
 }
 
 TEST_F(StoreTest, RefusesEntriesThatDoNotFit) {
-  auto writer = StoreWriter::open(path_, header(4));
+  auto writer = StoreWriter::open(path_, header(4), kRun);
   ASSERT_TRUE(writer.ok());
   std::vector<int16_t> entries(15, 7);
   ASSERT_TRUE(writer->append(entries).ok());
@@ -182,6 +212,14 @@ TEST_F(StoreTest, RefusesEntriesThatDoNotFit) {
   EXPECT_FALSE(writer->append(entries).ok());
   EXPECT_FALSE(writer->append(std::vector<int16_t>(45, 0)).ok());
   EXPECT_EQ(writer->blocks(), 2U);
+}
+
+TEST_F(StoreTest, SaysWhatAFileOfAnotherKindIs) {
+  std::ofstream(path_) << "ZKAPEXPS, a mask, is something else";
+  EXPECT_EQ(StoreReader::open(path_).error().message, path_.string() + ": this is a mask, not a curvature store");
+  write_store();
+  cut(path_, StoreHeader::kBytes - 1);
+  EXPECT_NE(StoreReader::open(path_).error().message.find("truncated"), std::string::npos);
 }
 
 TEST(Store, ExpandsToSquares) {

@@ -1,8 +1,9 @@
 // The operator with its proof, as a client and its provider would have it, and what that costs.
-#include "attestation/batch.h"
 #include "base/memory.h"
 #include "experiments/folders.h"
 #include "experiments/unlearn_once.h"
+#include "parties/admission.h"
+#include "parties/judge.h"
 #include "parties/unlearn.h"
 
 namespace zkapex {
@@ -24,22 +25,25 @@ double seconds_of(const Timings& timings, std::string_view part) {
   return 0;
 }
 
-// Verified alone: with the registration, and a later window without it.
-Result<ordered_json> verify(const Published& published, const Path& state, const Path& proof,
+Status require(const std::optional<Rejection>& rejection, std::string_view what) {
+  if (!rejection) return Done{};
+  return error("an honest {} was rejected ({}): {}", what, name(rejection->reason), rejection->detail);
+}
+
+// Verified alone: the registration, then the window.
+Result<ordered_json> verify(const Published& published, const Path& folder, const Path& state, const Path& proof,
                             const WorkSettings& work) {
-  const std::vector<Submission> submission = {{state / "registration.zka", proof, {}}};
-  ordered_json out = ordered_json::object();
-  for (const bool registered_before : {false, true}) {
-    const SecondsSince seconds;
-    ZKAPEX_TRY(const std::vector<Judgement> judgements,
-               judge(published.deployment, published.mask, submission,
-                     {.require_certificate = true, .assume_registered = registered_before}, work));
-    out[registered_before ? "verify_seconds" : "verify_with_registration_seconds"] = seconds();
-    if (judgements.front().rejection)
-      return error("an honest proof was rejected ({}): {}", name(judgements.front().rejection->reason),
-                   judgements.front().rejection->detail);
-  }
-  return out;
+  ZKAPEX_TRY(const Ledger ledger, Ledger::open_or_create(folder / "ledger", published.deployment));
+  const SecondsSince whole;
+  ZKAPEX_TRY(const Bytes registration, read_file(state / "registration.zka", kMaxPublicFile));
+  ZKAPEX_TRY(const Admission admission, admit(ledger, registration, false, work));
+  ZKAPEX_CHECK(require(admission.rejection, "registration"));
+  const SecondsSince window;
+  ZKAPEX_TRY(const Bytes bytes, read_file(proof, kMaxPublicFile));
+  const Submission submission = [&] { return bytes; };
+  ZKAPEX_TRY(const std::vector<Judgement> judgements, judge(ledger, published.mask, {&submission, 1}, {}, work));
+  ZKAPEX_CHECK(require(judgements.front().rejection, "proof"));
+  return ordered_json{{"verify_with_registration_seconds", whole()}, {"verify_seconds", window()}};
 }
 
 }  // namespace
@@ -78,7 +82,7 @@ Result<Proved> proved_model(Vision& vision, const Published& published, const Op
                                                 .store = {}},
                                                work));
   const uint64_t prover_memory = memory.most_added();
-  ZKAPEX_TRY(ordered_json figures, verify(published, state, proof, work));
+  ZKAPEX_TRY(ordered_json figures, verify(published, folder, state, proof, work));
   figures["register_seconds"] = total(registered.seconds);
   figures["registration_bytes"] = registered.registration_bytes;
   figures["apply_seconds"] = seconds_of(done.seconds, "apply");

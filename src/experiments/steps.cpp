@@ -81,6 +81,7 @@ Result<FisherStoreReport> write_curvature(Model& model, const BatchSource& batch
                                           const std::string& label) {
   FisherStoreOptions options;
   options.damping = damping;
+  options.overwrite = true;  // scratch: what a stopped run left there may be of other weights
   Progress bar(work.progress, label, "blocks", deployment.layout().blocks());
   return write_fisher_store(model, batches, deployment, options, store, *work.pool,
                             [&](uint64_t blocks) { bar.advance(blocks); });

@@ -66,7 +66,7 @@ Result<FisherStoreReport> write_fisher_store(Model& model, const BatchSource& ba
       .block = header.block, .bits = header.bits, .floor = header.floor, .damping = options.damping};
   ZKAPEX_CHECK(settings.check());
   ZKAPEX_TRY(const std::vector<std::string> covered, covered_by(model, layout));
-  ZKAPEX_TRY(StoreWriter writer, StoreWriter::open(path, header, options.overwrite));
+  ZKAPEX_TRY(StoreWriter writer, StoreWriter::open(path, header, options.run, options.overwrite));
   FisherStoreReport report;
   report.resumed_at = writer.blocks();
   if (advance) advance(writer.blocks());

@@ -15,7 +15,8 @@ struct FisherStoreOptions {
   Damping damping;
   int64_t memory = int64_t{4} << 30;
   int64_t pending = 64;
-  bool overwrite = false;
+  std::string run;         // what decides the factors, as for StoreWriter::open
+  bool overwrite = false;  // as there
 };
 
 struct FisherStoreReport {
@@ -24,8 +25,8 @@ struct FisherStoreReport {
   StoreStatistics factors;  // of the blocks made now
 };
 
-// Writes the store of `deployment` for `model` (which must have its tensors), block after block; a second run goes on
-// where the first was stopped. `advance` is told how many blocks are done, from the calling thread.
+// Writes the store of `deployment` for `model` (which must have its tensors), block after block; a second one of the
+// same `run` goes on where the first was stopped. `advance` is told how many blocks are done, from the calling thread.
 [[nodiscard]] Result<FisherStoreReport> write_fisher_store(Model& model, const BatchSource& batches,
                                                            const Deployment& deployment,
                                                            const FisherStoreOptions& options,

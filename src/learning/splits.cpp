@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/file_kind.h"
 #include "learning/documents.h"
 #include "learning/shuffle.h"
 
@@ -228,8 +229,11 @@ Result<Splits> Splits::parse(const json& document) {
 }
 
 Result<Splits> Splits::load(const std::filesystem::path& path) {
-  ZKAPEX_TRY(const json document, read_json(path));
-  auto out = parse(document);
+  ZKAPEX_TRY(const std::string text, read_text(path));
+  if (!text.starts_with('{')) return wrong_kind(view(text), "a split file").within(path.string());
+  const Result<json> document = parse_json(text);
+  if (!document.ok()) return document.error().within(path.string());
+  auto out = parse(*document);
   if (!out.ok()) return out.error().within(path.string());
   return out;
 }

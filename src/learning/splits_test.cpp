@@ -123,6 +123,18 @@ TEST(Splits, FilesAreCheckedWhenLoaded) {
   }
 }
 
+TEST(Splits, AFileOfAnotherKindIsToldWhatItIs) {
+  const TemporaryDirectory directory("splits");
+  const auto path = directory.path() / "splits.json";
+  const auto message = [&](std::string_view text) {
+    EXPECT_TRUE(write_text(path, text).ok());
+    return Splits::load(path).error().message;
+  };
+  EXPECT_TRUE(message("ZKAPEXDP...").ends_with("splits.json: this is a deployment, not a split file"));
+  EXPECT_TRUE(message("").ends_with("splits.json: this is not a split file"));
+  EXPECT_NE(message("{\"a\"").find("not JSON"), std::string::npos);
+}
+
 TEST(DataSource, Words) {
   for (const char* text : {"idx:/a/b#train", "idx:/a#t10k+sketch", "images:c", "images:c+sketch", "text:d/e"}) {
     const auto source = DataSource::parse(text);

@@ -77,7 +77,12 @@ class ClientTest : public ::testing::Test {
     return message.find(part) != std::string::npos;
   }
   static Bytes bytes(const Path& path) { return *read_file(path, 1 << 24); }
-  static std::vector<std::string> history() { return read_secret_header(files().secret())->windows; }
+  static std::vector<std::string> names(const History& history) {
+    std::vector<std::string> out;
+    for (const AppliedWindow& applied : history) out.push_back(applied.window);
+    return out;
+  }
+  static std::vector<std::string> history() { return names(read_secret_header(files().secret())->windows); }
   static std::vector<std::string> pending() {
     std::vector<std::string> out;
     const auto attempts = pending_attempts(files());
@@ -135,7 +140,7 @@ TEST_F(ClientTest, AWindowWaitsUntilItIsSettled) {
   ASSERT_TRUE(settled.ok()) << settled.error().message;
   EXPECT_EQ(settled->window, "w1");
   EXPECT_EQ(settled->attempts, Names{attempt.id});
-  EXPECT_EQ(settled->windows, Names{"w1"});
+  EXPECT_EQ(names(settled->windows), Names{"w1"});
   EXPECT_FALSE(settled->before);
   EXPECT_EQ(bytes(files().secret()), next);
   EXPECT_EQ(bytes(files().mask()), bytes(at("w1.zka")));
@@ -372,6 +377,16 @@ TEST_F(ClientTest, AnotherCheckpointIsRefused) {
   EXPECT_EQ(pending(), Names{"w1"});
 }
 
+TEST_F(ClientTest, AMaskKeepsWhatTheLastOneRemoved) {
+  compute("w1");
+  write_mask("forgetful", {0, 3, 7, 8});
+  EXPECT_EQ(refusal(window("forgetful", "b")), "");  // nothing is settled yet
+  ASSERT_TRUE(settle(verdict(true, "w1")).ok());
+  EXPECT_TRUE(says(refusal(window("forgetful", "c")), "mask --after"));
+  ASSERT_TRUE(write_file(files().mask(), bytes(at("forgetful.zka")), {.overwrite = true}).ok());
+  EXPECT_TRUE(says(refusal(window("w2", "c")), "is not the mask of this client's last window"));
+}
+
 TEST_F(ClientTest, ANewRegistrationLeavesNothingOfTheOld) {
   compute("w1");
   ASSERT_TRUE(settle(verdict(true)).ok());
@@ -407,7 +422,7 @@ TEST_F(ClientTest, ACheckpointOpensTheStateThatItIsTheModelOf) {
   EXPECT_TRUE(opened(at("out/a.safetensors")).settled);
   found = opened(at("model.safetensors"));
   EXPECT_FALSE(found.any());
-  EXPECT_EQ(found.windows, Names{"w1"});
+  EXPECT_EQ(names(found.windows), Names{"w1"});
   EXPECT_FALSE(opened(at("out/b.safetensors")).any());
 }
 

@@ -6,10 +6,10 @@
 namespace zkapex {
 
 struct OpensReport {
-  bool settled = false;              // it opens the client's settled state
-  std::vector<Attempt> attempts;     // pending ones whose state it opens
-  std::vector<std::string> windows;  // settled so far
-  std::string difference;            // why it does not open the settled state: names the first tensor
+  bool settled = false;           // it opens the client's settled state
+  std::vector<Attempt> attempts;  // pending ones whose state it opens
+  History windows;                // settled so far
+  std::string difference;         // why it does not open the settled state: names the first tensor
 
   [[nodiscard]] bool any() const { return settled || !attempts.empty(); }
 };

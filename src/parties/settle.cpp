@@ -65,8 +65,9 @@ Result<std::vector<Attempt>> named_attempts(const SettleRequest& request, std::v
 // The attempt's secret is whole, this client's, and follows its state.
 Status check_successor(const Attempt& attempt, const Deployment& deployment, const ClientSecret& current) {
   ZKAPEX_TRY(const OpenSecret next, OpenSecret::open(attempt.secret(), deployment));
-  std::vector<std::string> windows = current.windows;
-  windows.push_back(attempt.window);
+  ZKAPEX_TRY(const Mask mask, read_mask(attempt.mask(), deployment));
+  History windows = current.windows;
+  windows.push_back({attempt.window, mask.digest()});
   if (next.secret().registration != current.registration || next.secret().windows != windows)
     return error("{} does not follow the state of this client", attempt.folder.string());
   return Done{};
@@ -118,9 +119,9 @@ Result<SettleReport> settle(const SettleRequest& request) {
   ZKAPEX_CHECK(recover(client, request.between_changes));
   ZKAPEX_TRY(const Deployment deployment, read_deployment(client.deployment()));
   ZKAPEX_TRY(const ClientSecret current, read_secret_header(client.secret()));
-  const std::vector<std::string>& done = current.windows;
-  if (unfinished && request.accepted && request.window.empty()) return SettleReport{done.back(), true, {}, done};
-  if (std::ranges::find(done, request.window) != done.end()) {
+  const History& done = current.windows;
+  if (unfinished && request.accepted && request.window.empty()) return SettleReport{done.back().window, true, {}, done};
+  if (has_applied(done, request.window)) {
     if (request.accepted) return SettleReport{request.window, true, {}, done};
     return error("the window '{}' was accepted and settled before", request.window);
   }
@@ -138,7 +139,8 @@ Result<SettleReport> settle(const SettleRequest& request) {
   }
   ZKAPEX_CHECK(check_successor(attempts.front(), deployment, current));
   ZKAPEX_CHECK(accept(request, attempts.front()));
-  report.windows.push_back(report.window);
+  ZKAPEX_TRY(const ClientSecret moved, read_secret_header(client.secret()));
+  report.windows = moved.windows;
   return report;
 }
 

@@ -16,7 +16,7 @@ struct SettleReport {
   std::string window;
   bool before = false;                // it was accepted by an earlier call
   std::vector<std::string> attempts;  // ids: the accepted one, or those that were removed
-  std::vector<std::string> windows;   // the client's history now
+  History windows;                    // the client's now
 };
 
 // Accepted: the attempt becomes the client's state and its mask the last mask; all other attempts, which start from the

@@ -34,7 +34,7 @@ class ApplyTest : public ::testing::Test {
     deployment_.emplace(*Deployment::make(*Layout::make(infos, {"m.{i}"}, {.block = 12, .row = 256}), {}));
     const StoreHeader header = store_header_for(*deployment_);
     ASSERT_EQ(header.blocks, 10U + 46U);
-    auto writer = StoreWriter::open(folder_ / "store", header);
+    auto writer = StoreWriter::open(folder_ / "store", header, "");
     ASSERT_TRUE(writer.ok());
     FactorMaker maker({.block = 12, .bits = 8, .floor = deployment_->parameters().floor, .damping = {}});
     std::vector<int16_t> factor(triangle_size(12));
@@ -135,7 +135,7 @@ TEST_F(ApplyTest, TheCapIsExact) {
   ASSERT_FALSE(other_store.ok());
   EXPECT_NE(other_store.error().message.find("another deployment"), std::string::npos);
 
-  auto writer = StoreWriter::open(folder_ / "again", store_header_for(strict));
+  auto writer = StoreWriter::open(folder_ / "again", store_header_for(strict), "");
   ASSERT_TRUE(writer.ok());
   std::vector<int16_t> factors(56 * triangle_size(12));
   ASSERT_TRUE(store_->read(0, 56, std::span(factors)).ok());

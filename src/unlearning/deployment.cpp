@@ -21,6 +21,22 @@ Wide residual_bound_of(const Parameters& p) {
   return bound;
 }
 
+Wide power_of_ten(uint32_t exponent) {
+  Wide out(1);
+  for (uint32_t k = 0; k < exponent; ++k) out = out * Wide(10);
+  return out;
+}
+
+// No two blocks are further apart than √B (2^w - 1) units: ε from there on is met by every model.
+Status check_says_something(const Geometry& geometry, const Parameters& p) {
+  const Wide root = Wide(p.error.digits) * Wide::power_of_two(p.weights.fraction_bits);
+  const Wide side = (Wide::power_of_two(p.weights.width) - Wide(1)) * power_of_ten(p.error.places);
+  if (root * root >= Wide(geometry.block) * side * side)
+    return error("an error of {} says nothing: no two blocks of {} weights of {} bits are further apart; lower it",
+                 p.error.text(), geometry.block, p.weights.width);
+  return Done{};
+}
+
 Status check_supported(const Parameters& p) {
   ZKAPEX_CHECK(p.weights.check());
   if (p.curvature_bits < 2 || p.curvature_bits > Deployment::kMaxCurvatureBits)
@@ -76,6 +92,19 @@ Result<Deployment> Deployment::make(Layout layout, const Parameters& parameters)
     return error("a window would have {} bit planes, more than {}: use larger blocks than {}", planes, kMaxPlanes,
                  out.layout_.geometry().block);
   ZKAPEX_CHECK(check_no_wrap(out.layout_.geometry(), p, out.layout_.padded_size(), out.slack_bits_));
+  ZKAPEX_CHECK(check_says_something(out.layout_.geometry(), p));
+  return out;
+}
+
+std::vector<std::string> Deployment::loose() const {
+  const Parameters& p = parameters_;
+  std::vector<std::string> out;
+  if (Wide(p.error.digits) * Wide(100) > power_of_ten(p.error.places))
+    out.push_back(fmt::format("the certified error {} is above 1e-2: a block may be far from the exact operator",
+                              p.error.text()));
+  if (p.cap_numerator > 100 * p.cap_denominator)
+    out.push_back(fmt::format("the cap {}/{} is above 100: compensation may move the model far more than the mask does",
+                              p.cap_numerator, p.cap_denominator));
   return out;
 }
 

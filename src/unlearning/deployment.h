@@ -33,7 +33,8 @@ class Deployment {
   static constexpr uint64_t kMinRow = 64;  // a machine word of bits
   static constexpr uint64_t kMaxFloor = uint64_t{1} << 40, kMaxCap = uint64_t{1} << 32;
 
-  // Refuses, with the reason, what is outside the supported set and what would let an integer wrap around in the field.
+  // Refuses, with the reason, what is outside the supported set, what would let an integer wrap around in the field,
+  // and an error that every pair of models meets.
   static Result<Deployment> make(Layout layout, const Parameters& parameters);
 
   [[nodiscard]] const Layout& layout() const { return layout_; }
@@ -42,6 +43,8 @@ class Deployment {
   [[nodiscard]] const Wide& residual_bound() const { return residual_bound_; }
   // NB: bits of Y_blk, and of num |M| 4^w for the largest mask there can be.
   [[nodiscard]] uint32_t slack_bits() const { return slack_bits_; }
+  // One sentence for each parameter that says little about a model: ε above 10^-2, a cap above 100.
+  [[nodiscard]] std::vector<std::string> loose() const;
 
   // Canonical: parse accepts exactly what serialize writes.
   [[nodiscard]] Bytes serialize() const { return frame(kKind, content()); }

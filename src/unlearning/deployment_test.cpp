@@ -84,6 +84,37 @@ TEST(Deployment, SomeWindowMustBePossible) {
   EXPECT_NE(reason(layout_of(1000, {.block = 2, .row = 128}), {}).find("bit planes"), std::string::npos);
 }
 
+// √16 · (2^8 - 1) / 2^2 = 255
+TEST(Deployment, AnErrorThatEveryModelMeetsIsRefused) {
+  Parameters p;
+  p.weights = {.fraction_bits = 2, .width = 8};
+  p.error = *Decimal::parse("254.999");
+  EXPECT_EQ(reason(small(), p), "");
+  p.error = *Decimal::parse("255");
+  EXPECT_NE(reason(small(), p).find("says nothing"), std::string::npos);
+  Parameters otherwise_as_usual;
+  otherwise_as_usual.error = *Decimal::parse("1e12");
+  EXPECT_NE(reason(small(), otherwise_as_usual).find("says nothing"), std::string::npos);
+}
+
+TEST(Deployment, TellsWhatIsLoose) {
+  const auto loose = [](std::string_view error, uint64_t numerator, uint64_t denominator) {
+    Parameters p;
+    p.error = *Decimal::parse(error);
+    p.cap_numerator = numerator;
+    p.cap_denominator = denominator;
+    return Deployment::make(small(), p)->loose();
+  };
+  EXPECT_TRUE(loose("1e-5", 4, 1).empty());
+  EXPECT_TRUE(loose("1e-2", 100, 1).empty());
+  EXPECT_TRUE(loose("0.01", 200, 2).empty());
+  ASSERT_EQ(loose("0.010001", 100, 1).size(), 1U);
+  EXPECT_NE(loose("3", 4, 1)[0].find("certified error 3 "), std::string::npos);
+  ASSERT_EQ(loose("1e-2", 201, 2).size(), 1U);
+  EXPECT_NE(loose("1e-2", 201, 2)[0].find("cap 201/2 "), std::string::npos);
+  EXPECT_EQ(loose("1", Deployment::kMaxCap, 1).size(), 2U);
+}
+
 TEST(Deployment, RefusesUnsupportedParameters) {
   const auto with = [](auto change) {
     Parameters p;

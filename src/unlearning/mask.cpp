@@ -1,6 +1,7 @@
 #include "unlearning/mask.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/names.h"
 #include "unlearning/deployment.h"
@@ -51,11 +52,22 @@ Status Mask::check_for(const Deployment& of) const {
   return Done{};
 }
 
+bool Mask::contains(const Mask& earlier) const { return std::ranges::includes(support, earlier.support); }
+
+void Mask::continue_from(const Mask& earlier) {
+  std::vector<uint64_t> both;
+  both.reserve(support.size() + earlier.support.size());
+  std::ranges::set_union(support, earlier.support, std::back_inserter(both));
+  support = std::move(both);
+  predecessor = earlier.digest();
+}
+
 Bytes Mask::content() const {
   ByteWriter out;
   out.raw(deployment);
   out.text(window);
   out.raw(nonce);
+  out.raw(predecessor);
   out.u64(support.size());
   uint64_t next = 0;  // the smallest coordinate that may follow
   for (const uint64_t coordinate : support) {
@@ -72,6 +84,7 @@ Result<Mask> Mask::parse(ByteView file) {
   ZKAPEX_TRY(out.deployment, in.array<32>());
   ZKAPEX_TRY(out.window, in.text(kMaxWindow));
   ZKAPEX_TRY(out.nonce, in.array<32>());
+  ZKAPEX_TRY(out.predecessor, in.array<32>());
   ZKAPEX_TRY(const uint64_t count, in.u64());
   if (count > in.left()) return error("truncated: {} coordinates do not fit in {} bytes", count, in.left());
   out.support.reserve(count);

@@ -90,7 +90,7 @@ TEST(Mask, RefusesWellFormedFilesThatMeanNothing) {
     ByteWriter out;
     out.raw(Bytes(32));
     out.text(window);
-    out.raw(Bytes(32));
+    out.raw(Bytes(64));
     out.u64(coordinates);
     out.raw(Bytes(coordinates));
     const auto mask = Mask::parse(frame(Mask::kKind, out.bytes()));
@@ -106,7 +106,7 @@ TEST(Mask, RefusesLongFormsAndOverflow) {
     ByteWriter out;
     out.raw(Bytes(32));
     out.text("w");
-    out.raw(Bytes(32));
+    out.raw(Bytes(64));
     out.u64(count);
     out.raw(gaps);
     const auto mask = Mask::parse(frame(Mask::kKind, out.bytes()));
@@ -139,6 +139,23 @@ TEST(Mask, ChecksItsFields) {
     mask.window = window;
     EXPECT_FALSE(mask.check().ok());
   }
+}
+
+TEST(Mask, ContainsEarlierOnes) {
+  const Mask earlier = sample({3, 70, 500});
+  EXPECT_TRUE(sample({1, 3, 70, 499, 500}).contains(earlier));
+  EXPECT_TRUE(earlier.contains(earlier));
+  EXPECT_FALSE(sample({3, 70}).contains(earlier));
+  EXPECT_FALSE(sample({3, 71, 500, 501}).contains(earlier));
+}
+
+TEST(Mask, ContinuesFromAnother) {
+  const Mask earlier = sample({3, 70, 500});
+  Mask mask = sample({1, 70, 600});
+  mask.continue_from(earlier);
+  EXPECT_EQ(mask.support, (std::vector<uint64_t>{1, 3, 70, 500, 600}));
+  EXPECT_EQ(mask.predecessor, earlier.digest());
+  EXPECT_EQ(*Mask::parse(mask.serialize()), mask);
 }
 
 TEST(Mask, BelongsToItsDeployment) {

@@ -4,11 +4,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/file_kind.h"
+
 namespace zkapex {
 
 namespace {
 
 constexpr size_t kMaxIndexBytes = 100'000'000;
+constexpr std::string_view kKind = "a checkpoint";
 
 // A plain file name: nothing that could leave the folder of the index.
 bool is_plain_name(std::string_view name) {
@@ -114,6 +117,8 @@ Result<Checkpoint> Checkpoint::open(const Path& path) {
 
 Status Checkpoint::add_file(const Path& path) {
   ZKAPEX_TRY(MappedFile file, MappedFile::open(path));
+  if (const std::string_view kind = kind_of_file(file.bytes()); !kind.empty() && kind != kKind)
+    return wrong_kind(file.bytes(), kKind).within(path.string());
   auto header = parse_safetensors(file.bytes());
   if (!header.ok()) return header.error().within(path.string());
   for (SafetensorsHeader::Entry& t : header->tensors)
@@ -126,6 +131,7 @@ Status Checkpoint::add_file(const Path& path) {
 Status Checkpoint::add_shards(const Path& index) {
   ZKAPEX_TRY(const Bytes text, read_file(index, kMaxIndexBytes));
   const auto map = parse_shard_index(text);
+  if (!map.ok() && kind_of_file(text) == "a split file") return wrong_kind(text, kKind).within(index.string());
   if (!map.ok()) return map.error().within(index.string());
   std::set<std::string> shards;
   for (const auto& [tensor, shard] : *map) shards.insert(shard);

@@ -109,6 +109,13 @@ TEST_F(CheckpointTest, RefusesWhatIsNotACheckpoint) {
   expect_refused("bad.safetensors", "bad.safetensors: not a safetensors file");
 }
 
+TEST_F(CheckpointTest, SaysWhatAFileOfAnotherKindIs) {
+  write_text("mask.zka", "ZKAPEXPS and so on");
+  expect_refused("mask.zka", "mask.zka: this is a mask, not a checkpoint");
+  write_text("splits.json", R"({"format": "zkapex-splits", "sets": {}})");
+  expect_refused("splits.json", "splits.json: this is a split file, not a checkpoint");
+}
+
 TEST(ShardIndex, RefusesMalformedIndexes) {
   const auto refused = [](std::string_view json, std::string_view reason) {
     const auto map = parse_shard_index(view(json));

@@ -30,6 +30,19 @@ bool matches_whole(std::string_view pattern, std::string_view name) {
   return ends.back();
 }
 
+// a.12.b3 -> a.{i}.b3
+std::string with_numbers_replaced(std::string_view name) {
+  std::string out;
+  for (size_t begin = 0; begin <= name.size();) {
+    const size_t end = std::min(name.find('.', begin), name.size());
+    const std::string_view part = name.substr(begin, end - begin);
+    const bool number = !part.empty() && std::all_of(part.begin(), part.end(), is_digit);
+    out += fmt::format("{}{}", begin == 0 ? "" : ".", number ? "{i}" : part);
+    begin = end + 1;
+  }
+  return out;
+}
+
 }  // namespace
 
 bool matches_pattern(std::string_view pattern, std::string_view name) {
@@ -51,6 +64,20 @@ Result<CoverPatterns> cover_preset(std::string_view name) {
   }
   if (name == "opt") return CoverPatterns{"decoder.layers.{i}.fc1.weight", "decoder.layers.{i}.fc2.weight"};
   return error("no preset is named '{}'; there are vit, vit-fc1 and opt", name);
+}
+
+std::vector<std::string> summarize_names(const std::vector<std::string>& names) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // in the order of their first name
+  for (const std::string& name : names) {
+    const std::string pattern = with_numbers_replaced(name);
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == pattern; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {pattern, {}});
+    group->second.push_back(name);
+  }
+  std::vector<std::string> out;
+  for (const auto& [pattern, members] : groups)
+    out.push_back(members.size() == 1 ? members[0] : fmt::format("{} ({})", pattern, members.size()));
+  return out;
 }
 
 bool is_covered(const CoverPatterns& patterns, std::string_view name) {

@@ -19,6 +19,9 @@ using CoverPatterns = std::vector<std::string>;
 // `opt`: fc1 and fc2 of each decoder layer.
 [[nodiscard]] Result<CoverPatterns> cover_preset(std::string_view name);
 
+// "vit.encoder.layer.{i}.output.dense.weight (12)": names that differ in numbers between dots only, as one.
+[[nodiscard]] std::vector<std::string> summarize_names(const std::vector<std::string>& names);
+
 [[nodiscard]] bool is_covered(const CoverPatterns& patterns, std::string_view name);
 
 }  // namespace zkapex

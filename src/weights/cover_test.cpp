@@ -46,6 +46,12 @@ TEST(Cover, OptTakesBothPrefixes) {
     EXPECT_FALSE(is_covered(opt, name)) << name;
 }
 
+TEST(Cover, NamesThatDifferInNumbersAreToldAsOne) {
+  EXPECT_EQ(summarize_names({"l.0.w", "l.0.v", "l.1.w", "l.10.w", "head2", "head3", "3"}),
+            (std::vector<std::string>{"l.{i}.w (3)", "l.0.v", "head2", "head3", "3"}));
+  EXPECT_TRUE(summarize_names({}).empty());
+}
+
 TEST(Cover, UnknownPresetIsAnError) { EXPECT_FALSE(cover_preset("bert").ok()); }
 
 }  // namespace

@@ -38,6 +38,15 @@ Status FixedPoint::read(const TensorView& tensor, uint64_t first, std::span<int6
   return Done{};
 }
 
+Status read_unchanged(const TensorView& tensor, uint32_t fraction_bits, uint64_t first, std::span<int64_t> out) {
+  if (holds_weights(tensor.dtype()))
+    return FixedPoint{.fraction_bits = fraction_bits, .width = FixedPoint::kMaxWidth}.read(tensor, first, out);
+  TensorInfo info = tensor.info();
+  if (info.dtype == Dtype::kU64) info.dtype = Dtype::kI64;
+  if (info.dtype == Dtype::kF8E4M3 || info.dtype == Dtype::kF8E5M2) info.dtype = Dtype::kU8;
+  return TensorView(std::move(info), tensor.data()).read(first, out);
+}
+
 double FixedPoint::to_double(int64_t v) const {
   return std::ldexp(static_cast<double>(v), -static_cast<int>(fraction_bits));
 }

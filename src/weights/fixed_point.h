@@ -33,4 +33,9 @@ struct FixedPoint {
   [[nodiscard]] double to_double(int64_t v) const;
 };
 
+// Elements of a tensor that no operator touches, as the integers that are committed: weights in the widest fixed point
+// with so many fraction bits; anything else (counters, flags, tables) as its bits say, each element a signed or
+// unsigned integer of its size, U64 modulo 2^64.
+Status read_unchanged(const TensorView& tensor, uint32_t fraction_bits, uint64_t first, std::span<int64_t> out);
+
 }  // namespace zkapex

@@ -66,5 +66,32 @@ TEST(FixedPoint, RefusesUnsupportedWidths) {
   EXPECT_FALSE((FixedPoint{.fraction_bits = 54, .width = 40}.check().ok()));
 }
 
+std::vector<int64_t> unchanged(Dtype dtype, const Bytes& data) {
+  std::vector<int64_t> out(data.size() / dtype_size(dtype));
+  const Status status = read_unchanged(TensorView({"t", dtype, {out.size()}}, data), 4, 0, out);
+  return status.ok() ? out : std::vector<int64_t>{};
+}
+
+TEST(FixedPoint, UnchangedTensorsOfAnyTypeAreIntegers) {
+  Bytes weights;
+  ASSERT_TRUE(append_elements(Dtype::kF32, std::vector{1.0, -0.5}, weights).ok());
+  EXPECT_EQ(unchanged(Dtype::kF32, weights), (std::vector<int64_t>{16, -8}));
+  const Bytes all(8, 0xff);
+  EXPECT_EQ(unchanged(Dtype::kI64, all), std::vector<int64_t>{-1});
+  EXPECT_EQ(unchanged(Dtype::kU64, all), std::vector<int64_t>{-1});
+  EXPECT_EQ(unchanged(Dtype::kU32, all), std::vector<int64_t>(2, 0xffffffff));
+  EXPECT_EQ(unchanged(Dtype::kI16, all), std::vector<int64_t>(4, -1));
+  for (const Dtype dtype : {Dtype::kBool, Dtype::kU8, Dtype::kF8E4M3, Dtype::kF8E5M2})
+    EXPECT_EQ(unchanged(dtype, all), std::vector<int64_t>(8, 255)) << dtype_name(dtype);
+  const Bytes smallest = {0, 0, 0, 0, 0, 0, 0, 0x80};
+  EXPECT_EQ(unchanged(Dtype::kI64, smallest), std::vector<int64_t>{std::numeric_limits<int64_t>::min()});
+}
+
+TEST(FixedPoint, UnchangedWeightsStillHaveToFit) {
+  Bytes data;
+  ASSERT_TRUE(append_elements(Dtype::kF64, std::vector{std::ldexp(1.0, 48)}, data).ok());
+  EXPECT_TRUE(unchanged(Dtype::kF64, data).empty());
+}
+
 }  // namespace
 }  // namespace zkapex

@@ -88,7 +88,7 @@ class Layout {
   [[nodiscard]] Block block(uint64_t index) const;                           // only for index < blocks()
   [[nodiscard]] std::optional<uint64_t> block_in_slot(uint64_t slot) const;  // nothing for a slot without weights
 
-  // Exactly the tensors of the layout, whatever their floating-point types; the error names the first that differs.
+  // Exactly the tensors of the layout, whatever their element types; the error names the first that differs.
   Status check_tensors(const std::vector<TensorView>& tensors) const;
 
   // Canonical: parse accepts exactly what serialize writes.

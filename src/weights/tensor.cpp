@@ -77,6 +77,10 @@ void append_raw(V v, Bytes& out) {
 std::string_view dtype_name(Dtype dtype) { return kDtypes[static_cast<size_t>(dtype)].name; }
 uint64_t dtype_size(Dtype dtype) { return kDtypes[static_cast<size_t>(dtype)].size; }
 
+bool holds_weights(Dtype dtype) {
+  return dtype == Dtype::kF16 || dtype == Dtype::kBF16 || dtype == Dtype::kF32 || dtype == Dtype::kF64;
+}
+
 std::optional<Dtype> dtype_from_name(std::string_view name) {
   for (const DtypeRow& row : kDtypes)
     if (row.name == name) return row.dtype;

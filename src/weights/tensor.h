@@ -34,6 +34,7 @@ enum class Dtype : uint8_t {
 [[nodiscard]] std::string_view dtype_name(Dtype dtype);
 [[nodiscard]] std::optional<Dtype> dtype_from_name(std::string_view name);
 [[nodiscard]] uint64_t dtype_size(Dtype dtype);
+[[nodiscard]] bool holds_weights(Dtype dtype);  // F16, BF16, F32 or F64
 
 struct TensorInfo {
   std::string name;

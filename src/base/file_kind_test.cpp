@@ -1,0 +1,33 @@
+#include "base/file_kind.h"
+
+#include <gtest/gtest.h>
+
+namespace zkapex {
+namespace {
+
+ByteView bytes(std::string_view text) { return view(text); }
+
+TEST(FileKind, ToldByTheFirstBytes) {
+  EXPECT_EQ(kind_of_file(bytes("ZKAPEXDP....")), "a deployment");
+  EXPECT_EQ(kind_of_file(bytes("ZKAPEXDP")), "a deployment");
+  EXPECT_EQ(kind_of_file(bytes("ZKAPEXD")), "");
+  using namespace std::string_view_literals;
+  EXPECT_EQ(kind_of_file(bytes("\x02\0\0\0\0\0\0\0{}"sv)), "a checkpoint");
+  EXPECT_EQ(kind_of_file(bytes("\x02\0\0\0\0\0\0\1{}"sv)), "");
+  EXPECT_EQ(kind_of_file(bytes("\x02\0\0\0\0\0\0\0[]"sv)), "");
+  EXPECT_EQ(kind_of_file(bytes("\x02\0\0\0\0\0\0\0"sv)), "");
+  EXPECT_EQ(kind_of_file(bytes("{\"weight_map\": {}}")), "a JSON document");
+  EXPECT_EQ(kind_of_file(bytes("{\n  \"forget\": \"class:3\",\n  \"format\": \"zkapex-splits\"")), "a split file");
+  EXPECT_TRUE(kind_of_file(bytes("PK\3\4...")).starts_with("a zip archive"));
+  EXPECT_EQ(kind_of_file(bytes("plain text")), "");
+  EXPECT_EQ(kind_of_file({}), "");
+}
+
+TEST(FileKind, SaysWhatItIsAndWhatItIsNot) {
+  EXPECT_EQ(wrong_kind(bytes("ZKAPEXDP"), "a mask").message, "this is a deployment, not a mask");
+  EXPECT_EQ(wrong_kind(bytes("noise"), "a mask").message, "this is not a mask");
+  EXPECT_EQ(wrong_kind(bytes("{}"), "a split file").message, "this is a JSON document, not a split file");
+}
+
+}  // namespace
+}  // namespace zkapex

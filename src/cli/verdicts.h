@@ -1,0 +1,24 @@
+// How verdicts are told, to people and to programs. What clients chose (names, folders) is quoted in text, so that it
+// cannot be taken for a verdict.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "parties/admission.h"
+#include "parties/judge.h"
+
+namespace zkapex::cli {
+
+// What every accepted window leaves unproved, as sentences.
+[[nodiscard]] std::vector<std::string> not_proved(const Judgement& judgement);
+
+[[nodiscard]] std::string verdict_line(const std::optional<Rejection>& rejection, const std::string& accepted);
+void put_rejection(const Rejection& rejection, nlohmann::ordered_json& out);
+[[nodiscard]] nlohmann::ordered_json as_json(const Deployment& deployment, const Mask& mask,
+                                             const Judgement& judgement);
+[[nodiscard]] nlohmann::ordered_json as_json(const Admission& admission);
+
+// Named values for people: names quoted, and nothing that the first line says already.
+[[nodiscard]] nlohmann::ordered_json for_people(nlohmann::ordered_json verdict);
+
+}  // namespace zkapex::cli

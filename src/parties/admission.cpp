@@ -1,0 +1,58 @@
+#include "parties/admission.h"
+
+#include "base/names.h"
+
+namespace zkapex {
+
+namespace {
+
+// Fills in what is known, and says what is wrong with the file. Registered: to be added to the ledger.
+Result<std::optional<Registered>, Rejection> examine(const Ledger& ledger, const RegistrationFile& file,
+                                                     const std::optional<ClientRecord>& present, bool allow_uncertified,
+                                                     const WorkSettings& settings, Admission& out) {
+  if (present && present->registered.digest == out.registration) {
+    out.known = true;
+    return std::optional<Registered>();
+  }
+  if (present) {
+    return Rejection{Reason::kClient,
+                     fmt::format("client {} is registered already, with another registration", in_quotes(file.client))};
+  }
+  if (!file.certificate && !allow_uncertified)
+    return Rejection{Reason::kCertificate, "the registration does not prove its curvature's range"};
+  ZKAPEX_TRY(const PointSum sum, check_registration_file(ledger.deployment(), file, *settings.pool));
+  const Generators generators = load_generators(sum.generators(), settings);
+  ZKAPEX_CHECK(verdict_var(sum, generators, *settings.pool));
+  ZKAPEX_TRY(Registered registered, assume_registration(ledger.deployment(), file, *settings.pool));
+  return std::optional(std::move(registered));
+}
+
+}  // namespace
+
+Result<Admission> admit(const Ledger& ledger, const Result<Bytes, Rejection>& file, bool allow_uncertified,
+                        const WorkSettings& settings) {
+  Admission out;
+  if (!file) {
+    out.rejection = file.error();
+    return out;
+  }
+  out.registration_bytes = file->size();
+  const Result<RegistrationFile> decoded = RegistrationFile::decode(*file);
+  if (!decoded) {
+    out.rejection = Rejection{Reason::kFile, decoded.error().message};
+    return out;
+  }
+  out.client = decoded->client;
+  out.certificate = decoded->certificate;
+  out.registration = decoded->digest();
+  ZKAPEX_TRY(const std::optional<ClientRecord> present, ledger.find(out.client));
+  const auto registered = examine(ledger, *decoded, present, allow_uncertified, settings, out);
+  if (!registered) {
+    out.rejection = registered.error();
+  } else if (*registered) {
+    ZKAPEX_CHECK(ledger.add(*decoded, **registered));
+  }
+  return out;
+}
+
+}  // namespace zkapex

@@ -1,0 +1,35 @@
+// The provider's verdicts on what clients hand in for one window: one or many, settled together.
+#pragma once
+
+#include <functional>
+
+#include "attestation/client.h"
+#include "parties/ledger.h"
+
+namespace zkapex {
+
+// A proof file as a client handed it in, read when its turn comes.
+using Submission = std::function<Result<Bytes, Rejection>()>;
+
+struct Judgement {
+  std::optional<Rejection> rejection;                 // none: accepted
+  std::string client;                                 // as its proof says; empty where that cannot be read
+  std::optional<Sha256::Digest> registration, start;  // digests from the ledger; none where the client is not in it
+  Operator op = Operator::kGroupObs;
+  bool certificate = false;  // of the registration in the ledger
+  size_t proof_bytes = 0;
+  Sha256::Digest proof{};               // SHA-256 of the file
+  std::optional<ModelCommitment> next;  // where an accepted window leads
+};
+
+// In the order of the submissions. Registrations and current models come from the ledger, which is not changed: see
+// record(). Of several proofs that are accepted of one client the first stands. All sums that fit the memory together
+// are settled by one multi-scalar multiplication; only where that fails is each tried alone.
+[[nodiscard]] Result<std::vector<Judgement>> judge(const Ledger& ledger, const Mask& mask,
+                                                   std::span<const Submission> submissions, const Policy& policy,
+                                                   const WorkSettings& settings);
+
+// Moves the clients of accepted judgements on, in the ledger that judged them.
+[[nodiscard]] Status record(const Ledger& ledger, const Mask& mask, std::span<const Judgement> judgements);
+
+}  // namespace zkapex

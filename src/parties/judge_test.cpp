@@ -1,0 +1,144 @@
+// Several clients at once: each gets the answer that it would get alone.
+#include "parties/judge.h"
+
+#include "attestation/client_testing.h"
+#include "parties/admission.h"
+
+namespace zkapex {
+namespace {
+
+using testing::World;
+
+class JudgeTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    world_ = new World();
+    world_->enroll("bob", false);
+    world_->enroll("carol", true, Operator::kMaskOnly);
+  }
+  static void TearDownTestSuite() {
+    delete world_;
+    world_ = nullptr;
+  }
+  // A ledger in which all three are registered and nobody has done a window.
+  JudgeTest() : ledger_(new_ledger()) {
+    for (const char* client : {"alice", "bob", "carol"}) {
+      const auto admission = admit(ledger_, *read_file(at(client) / "registration.zka", kMaxPublicFile), true, work());
+      EXPECT_TRUE(admission.ok() && !admission->rejection) << client;
+    }
+  }
+
+  static Ledger new_ledger() {
+    std::filesystem::remove_all(at("ledger"));
+    return *Ledger::open_or_create(at("ledger"), world_->deployment);
+  }
+  static const WorkSettings& work() { return world_->settings; }
+  static Path at(const std::string& name) { return world_->folder / name; }
+  static Submission of(const std::string& client) {
+    return [client]() -> Result<Bytes, Rejection> { return *read_file(at(client) / "proof.zka", kMaxPublicFile); };
+  }
+  static Submission bytes(const Bytes& file) {
+    return [file]() -> Result<Bytes, Rejection> { return file; };
+  }
+  static Submission with_false_proof(const std::string& client) {
+    ProofFile proof = *read_public_file<ProofFile>(at(client) / "proof.zka");
+    proof.proof[proof.proof.size() - 32] ^= 1;
+    return bytes(proof.encode());
+  }
+
+  using Answers = std::vector<std::string>;
+  Answers answers(const std::vector<Submission>& submissions, const Policy& policy = {.allow_uncertified = true}) {
+    judgements_ = *judge(ledger_, world_->mask, submissions, policy, work());
+    Answers out;
+    for (const Judgement& judgement : judgements_) {
+      out.emplace_back(judgement.rejection ? name(judgement.rejection->reason) : "accepted");
+      EXPECT_EQ(judgement.rejection.has_value(), !judgement.next.has_value());
+    }
+    return out;
+  }
+
+  static World* world_;
+  Ledger ledger_;
+  std::vector<Judgement> judgements_;
+};
+World* JudgeTest::world_ = nullptr;
+
+TEST_F(JudgeTest, TheOperatorIsTheProvidersChoice) {
+  EXPECT_EQ(answers({of("alice"), of("bob"), of("carol")}), (Answers{"accepted", "accepted", "operator"}));
+  EXPECT_EQ(answers({of("alice"), of("carol")}, {.op = Operator::kMaskOnly}), (Answers{"operator", "accepted"}));
+}
+
+TEST_F(JudgeTest, ACertificateIsRequiredUnlessWaived) {
+  EXPECT_EQ(answers({of("alice"), of("bob")}, {}), (Answers{"accepted", "certificate"}));
+  EXPECT_TRUE(judgements_[0].certificate);
+  EXPECT_FALSE(judgements_[1].certificate);
+}
+
+TEST_F(JudgeTest, ABadFileIsItsOwnClientsRejection) {
+  const Submission late = []() -> Result<Bytes, Rejection> { return Rejection{Reason::kLength, "too long"}; };
+  EXPECT_EQ(answers({bytes({}), of("alice"), bytes({1, 2, 3}), late}), (Answers{"file", "accepted", "file", "length"}));
+}
+
+TEST_F(JudgeTest, FalseProofsAreNamed) {
+  EXPECT_EQ(answers({of("alice"), with_false_proof("bob")}), (Answers{"accepted", "equation"}));
+}
+
+TEST_F(JudgeTest, WhoWasNotAdmittedIsRejected) {
+  world_->enroll("dora");
+  EXPECT_EQ(answers({of("dora")}), Answers{"registration"});
+  EXPECT_FALSE(judgements_[0].registration);
+  // Nor does a registration count that is not the one in the ledger, whatever it says.
+  ProofFile proof = *read_public_file<ProofFile>(at("dora") / "proof.zka");
+  proof.client = "alice";
+  EXPECT_EQ(answers({bytes(proof.encode())}), Answers{"registration"});
+  EXPECT_EQ(*judgements_[0].registration, world_->registration.digest());
+}
+
+TEST_F(JudgeTest, JudgementsNameWhatTheyRestOn) {
+  const Bytes file = *read_file(at("alice") / "proof.zka", kMaxPublicFile);
+  ASSERT_EQ(answers({of("alice")}), Answers{"accepted"});
+  const Judgement& judgement = judgements_[0];
+  EXPECT_EQ(judgement.client, "alice");
+  EXPECT_EQ(*judgement.registration, world_->registration.digest());
+  EXPECT_EQ(*judgement.start, world_->registered->model.digest());
+  EXPECT_EQ(judgement.proof, sha256(file));
+  EXPECT_EQ(judgement.proof_bytes, file.size());
+  EXPECT_EQ(judgement.next->windows, (History{{"w1", world_->mask.digest()}}));
+}
+
+TEST_F(JudgeTest, OneModelHasOneSuccessor) {
+  std::filesystem::copy(at("alice") / "proof.zka", at("first-proof.zka"));
+  const Submission first = [] { return Result<Bytes, Rejection>(*read_file(at("first-proof.zka"), kMaxPublicFile)); };
+  // In one batch, where public files can be copied too,
+  EXPECT_EQ(answers({of("alice"), of("bob"), first}), (Answers{"accepted", "accepted", "window"}));
+  ASSERT_TRUE(record(ledger_, world_->mask, judgements_).ok());
+  EXPECT_EQ((*ledger_.find("alice"))->current.digest(), judgements_[0].next->digest());
+  // and in calls of their own.
+  EXPECT_EQ(answers({first, of("alice")}), (Answers{"window", "window"}));
+  Mask other = world_->mask;
+  other.window = "w1 again";
+  EXPECT_EQ(name((*judge(ledger_, other, std::vector{of("alice")}, {}, work()))[0].rejection->reason), "mask");
+}
+
+TEST_F(JudgeTest, WhatIsRejectedIsNotRecorded) {
+  const Sha256::Digest before = (*ledger_.find("alice"))->current.digest();
+  EXPECT_EQ(answers({with_false_proof("alice")}), Answers{"equation"});
+  ASSERT_TRUE(record(ledger_, world_->mask, judgements_).ok());
+  EXPECT_EQ((*ledger_.find("alice"))->current.digest(), before);
+}
+
+TEST_F(JudgeTest, ALedgerThatCannotBeReadIsAnError) {
+  ASSERT_TRUE(write_file(at("ledger/clients/alice/registered.zka"), Bytes{1}, {.overwrite = true}).ok());
+  EXPECT_FALSE(judge(ledger_, world_->mask, std::vector{of("alice")}, {}, work()).ok());
+}
+
+TEST_F(JudgeTest, SumsAreSettledInPartsWhereMemoryIsShort) {
+  WorkSettings& settings = world_->settings;
+  const uint64_t memory = settings.memory;
+  settings.memory = 1;
+  EXPECT_EQ(answers({with_false_proof("bob"), of("alice"), of("bob")}), (Answers{"equation", "accepted", "accepted"}));
+  settings.memory = memory;
+}
+
+}  // namespace
+}  // namespace zkapex
