@@ -1,15 +1,18 @@
-// The client's side: registration and windows, from files to files. The state of a client is a folder:
+// The client's side: its folder, and registration. The state of a client is a folder:
 //   deployment.zka     a copy of the provider's
 //   registration.zka   public: commitments and range proof
-//   secret.zka         private: integers and openings, replaced as a whole by every window
-//   mask.zka           of the last window, which later masks must contain
+//   secret.zka         private: integers and openings, replaced as a whole by every window that was accepted
+//   mask.zka           of the last of these windows, which later masks must contain
+//   pending/           what windows left that are not settled yet: see parties/pending.h
 #pragma once
+
+#include <chrono>
 
 #include "argument/generators.h"
 #include "attestation/files.h"
 #include "base/memory.h"
 #include "base/progress.h"
-#include "unlearning/apply.h"
+#include "unlearning/deployment.h"
 
 namespace zkapex {
 
@@ -19,6 +22,8 @@ struct ClientFolder {
   [[nodiscard]] Path registration() const { return folder / "registration.zka"; }
   [[nodiscard]] Path secret() const { return folder / "secret.zka"; }
   [[nodiscard]] Path mask() const { return folder / "mask.zka"; }
+  [[nodiscard]] Path pending() const { return folder / "pending"; }
+  [[nodiscard]] Path settling() const { return folder / "settling"; }  // while an attempt becomes the state
 };
 
 // How to work: what commands share.
@@ -33,6 +38,21 @@ struct WorkSettings {
 // Seconds spent in the parts of a command, by name, in order.
 using Timings = std::vector<std::pair<std::string, double>>;
 
+class Stopwatch {
+ public:
+  explicit Stopwatch(Timings& out) : out_(out) {}
+  // What was done since the last lap.
+  void lap(std::string name) {
+    const auto now = std::chrono::steady_clock::now();
+    out_.emplace_back(std::move(name), std::chrono::duration<double>(now - last_).count());
+    last_ = now;
+  }
+
+ private:
+  Timings& out_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
 struct RegisterRequest {
   Path deployment, model, store;
   std::string client;
@@ -45,22 +65,6 @@ struct RegisterReport {
   Timings seconds;
 };
 [[nodiscard]] Result<RegisterReport> register_client(const RegisterRequest& request, const WorkSettings& settings);
-
-struct UnlearnRequest {
-  Path client;  // folder
-  Path mask;
-  Operator op = Operator::kGroupObs;
-  Path model_out, proof_out;
-  Path model, store;  // where they are now, if not where they were at registration; empty otherwise
-};
-struct UnlearnReport {
-  ObsSummary summary;
-  uint64_t masked = 0;
-  size_t proof_bytes = 0;
-  Timings seconds;
-};
-// Outputs appear, and the client's state moves on, only when all of it is done.
-[[nodiscard]] Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings& settings);
 
 // How many covered rows are proved together within a memory budget, and curvature rows for the certificate.
 [[nodiscard]] uint64_t rows_per_segment(const Deployment& deployment, uint64_t memory);

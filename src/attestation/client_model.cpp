@@ -4,6 +4,13 @@
 
 namespace zkapex {
 
+CoordinateReader checkpoint_coordinates(const Deployment& deployment, const Checkpoint& model) {
+  return [&deployment, &model](uint64_t first, std::span<int64_t> out) {
+    const Layout::Place place = deployment.layout().place(first);
+    return deployment.parameters().weights.read(model.tensors()[place.tensor], place.element, out);
+  };
+}
+
 Status ClientModel::weights(uint64_t first_row, std::span<int64_t> out) const {
   return read_rows(deployment_.layout(), first_row, out, read_);
 }

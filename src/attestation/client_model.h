@@ -5,9 +5,13 @@
 #include "attestation/window_bits.h"
 #include "curvature/store.h"
 #include "unlearning/deployment.h"
+#include "weights/checkpoint.h"
 #include "weights/packed_weights.h"
 
 namespace zkapex {
+
+// Reads covered weights of a checkpoint by coordinate: whole blocks, as provers ask for them. Both outlive it.
+[[nodiscard]] CoordinateReader checkpoint_coordinates(const Deployment& deployment, const Checkpoint& model);
 
 class ClientModel : public ModelReader {
  public:

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <random>
 
-#include "attestation/client.h"
+#include "attestation/client_window.h"
 #include "attestation/inputs.h"
 #include "attestation/provider.h"
 #include "curvature/store.h"
@@ -49,7 +49,7 @@ struct World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // A client of that name registers in a folder of that name, and does the window.
+  // A client of that name registers in a folder of that name, does the window, and takes it for settled.
   void enroll(const std::string& client, bool certificate = true, Operator op = Operator::kGroupObs) {
     begin(client, certificate);
     const Status done = apply(client, op);
@@ -66,15 +66,20 @@ struct World {
     EXPECT_TRUE(begun.ok()) << begun.error().message;
   }
   Status apply(const std::string& client, Operator op = Operator::kGroupObs) {
-    ZKAPEX_TRY(const UnlearnReport report, unlearn({.client = folder / client,
-                                                    .mask = folder / "psi.zka",
-                                                    .op = op,
-                                                    .model_out = folder / client / "u.safetensors",
-                                                    .proof_out = folder / client / "proof.zka",
-                                                    .model = {},
-                                                    .store = {}},
-                                                   settings));
-    EXPECT_EQ(report.masked, mask.support.size());
+    Timings seconds;
+    Stopwatch watch(seconds);
+    const Path at = folder / client;
+    ZKAPEX_TRY(const WindowInputs inputs,
+               WindowInputs::open({.client = at, .mask = folder / "psi.zka", .model = {}, .store = {}}));
+    ZKAPEX_TRY(const ComputedWindow computed, compute_window(inputs, op, at, settings, watch));
+    const CoordinateReader read = [&](uint64_t first, std::span<int64_t> out) {
+      computed.after.packed().get(first, out);
+      return Status(Done{});
+    };
+    ZKAPEX_TRY(SecretWriter secret, prepare_secret(at / "secret.zka", computed.next, deployment, read, true));
+    ZKAPEX_CHECK(write_file(at / "proof.zka", computed.proof.encode()));
+    ZKAPEX_CHECK(write_file(at / "mask.zka", mask.serialize(), {.overwrite = true}));
+    ZKAPEX_CHECK(secret.commit());
     return Done{};
   }
 
@@ -92,7 +97,7 @@ struct World {
   }
 
   void write_store() {
-    StoreWriter writer = *StoreWriter::open(folder / "store.zka", store_header_for(deployment));
+    StoreWriter writer = *StoreWriter::open(folder / "store.zka", store_header_for(deployment), "test");
     for (uint64_t b = 0; b < deployment.layout().blocks(); ++b) {
       std::vector<int16_t> factor(triangle_size(4));
       const uint64_t real = triangle_size(deployment.layout().block(b).count);

@@ -185,6 +185,7 @@ TEST_F(FilesTest, SecretsThatDoNotFitAreRefused) {
   EXPECT_TRUE(says(written([](ClientSecret& s) { s.rows.push_back(s.rows[0]); }, 25), "its rows"));
   EXPECT_TRUE(says(written([](ClientSecret& s) { s.model_blindings.push_back(Scalar::one()); }, 25), "its rows"));
   EXPECT_TRUE(says(written([](ClientSecret& s) { s.curvature_blindings.push_back(Scalar::one()); }, 25), "its rows"));
+  EXPECT_TRUE(says(written([](ClientSecret& s) { s.uncovered_blindings.push_back(Scalar::one()); }, 25), "its rows"));
 
   // Not even the beginning of one.
   const auto refusal = [&](const Bytes& bytes) {
@@ -202,10 +203,10 @@ TEST_F(FilesTest, SecretsThatDoNotFitAreRefused) {
   };
   EXPECT_TRUE(says(refusal({}), "not a client's secret"));
   EXPECT_TRUE(says(refusal(file("ZKAPEXSD", 1, 0)), "not a client's secret"));
-  EXPECT_TRUE(says(refusal(file("ZKAPEXSC", 2, 0)), "version 2"));
-  EXPECT_TRUE(says(refusal(file("ZKAPEXSC", 1, 1)), "truncated"));
-  EXPECT_TRUE(says(refusal(file("ZKAPEXSC", 1, ~uint64_t{0})), "truncated"));
-  Bytes damaged = file("ZKAPEXSC", 1, 0);
+  EXPECT_TRUE(says(refusal(file("ZKAPEXSC", 3, 0)), "version 3"));
+  EXPECT_TRUE(says(refusal(file("ZKAPEXSC", 2, 1)), "truncated"));
+  EXPECT_TRUE(says(refusal(file("ZKAPEXSC", 2, ~uint64_t{0})), "truncated"));
+  Bytes damaged = file("ZKAPEXSC", 2, 0);
   damaged.back() ^= 1;
   EXPECT_TRUE(says(refusal(damaged), "damaged"));
 }
@@ -275,13 +276,20 @@ TEST_F(MalformedContent, OfAProof) {
 }
 
 TEST_F(MalformedContent, OfASecret) {
-  const auto refusal_of = [](std::string_view client, uint32_t windows, uint64_t rows, uint64_t scalars, uint8_t last) {
+  const auto refusal_of = [](std::string_view client, uint32_t windows, uint64_t rows, uint64_t scalars, uint8_t last,
+                             uint64_t tensors = 0) {
     ByteWriter out;
     out.raw(Sha256::Digest{});
     out.raw(Sha256::Digest{});
     for (const std::string_view text : {client, std::string_view("m"), std::string_view("s")}) out.text(text);
     out.u32(windows);
     out.u64(rows);
+    out.u64(tensors);
+    for (uint64_t k = 0; k < std::min<uint64_t>(tensors, 2); ++k) {
+      out.text("t");
+      out.raw(Sha256::Digest{});
+    }
+    out.u64(0);
     out.u64(0);
     out.u64(scalars);
     std::array<uint8_t, 32> scalar{};
@@ -295,6 +303,8 @@ TEST_F(MalformedContent, OfASecret) {
   EXPECT_NE(refusal_of("alice", kMaxWindows + 1, 0, 1, 0).find("more than"), std::string::npos);
   EXPECT_NE(refusal_of("alice", 0, 1 << 20, 1, 0).find("do not fit"), std::string::npos);
   EXPECT_NE(refusal_of("alice", 0, 0, 1 << 20, 0).find("do not fit"), std::string::npos);
+  EXPECT_EQ(refusal_of("alice", 0, 0, 1, 0, 2), "");
+  EXPECT_NE(refusal_of("alice", 0, 0, 1, 0, Layout::kMaxTensors + 1).find("more than"), std::string::npos);
   EXPECT_NE(refusal_of("alice", 0, 0, 1, 255), "");  // not canonical
   EXPECT_NE(refusal_of("alice", 0, 0, 0, 0), "");    // bytes behind the last scalar
 }

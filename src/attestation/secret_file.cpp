@@ -98,10 +98,16 @@ SecretBytes encode_secret_header(const ClientSecret& secret) {
   put_history(open, secret.windows);
   open.u64(secret.rows.size());
   for (const EncodedPoint& row : secret.rows) open.raw(row);
+  open.u64(secret.uncovered.size());
+  for (const TensorDigest& tensor : secret.uncovered) {
+    open.text(tensor.name);
+    open.raw(tensor.digest);
+  }
   SecretBytes out;
   append(out, open.bytes());
   append_scalars(out, secret.model_blindings);
   append_scalars(out, secret.curvature_blindings);
+  append_scalars(out, secret.uncovered_blindings);
   return out;
 }
 
@@ -120,8 +126,16 @@ Result<ClientSecret> decode_secret_header(ByteView bytes) {
   for (EncodedPoint& row : out.rows) {
     ZKAPEX_TRY(row, in.array<32>());
   }
+  ZKAPEX_TRY(const uint64_t uncovered, in.u64());
+  if (uncovered > Layout::kMaxTensors) return error("more than {} tensors", Layout::kMaxTensors);
+  for (uint64_t k = 0; k < uncovered; ++k) {
+    TensorDigest& tensor = out.uncovered.emplace_back();
+    ZKAPEX_TRY(tensor.name, in.text(Layout::kMaxName));
+    ZKAPEX_TRY(tensor.digest, in.array<32>());
+  }
   ZKAPEX_TRY(out.model_blindings, get_scalars(in));
   ZKAPEX_TRY(out.curvature_blindings, get_scalars(in));
+  ZKAPEX_TRY(out.uncovered_blindings, get_scalars(in));
   ZKAPEX_CHECK(in.finish());
   return out;
 }
@@ -145,7 +159,8 @@ Result<OpenSecret> OpenSecret::open(const Path& path, const Deployment& deployme
   if (file.size() != start->weights_at + layout.coordinates() * packed_bytes(width) + kDigest)
     return refuse("its length does not fit the deployment");
   if (secret.rows.size() != layout.rows() || secret.model_blindings.size() != layout.rows() ||
-      secret.curvature_blindings.size() != layout.rows() * layout.geometry().stride()) {
+      secret.curvature_blindings.size() != layout.rows() * layout.geometry().stride() ||
+      secret.uncovered_blindings.size() != layout.unchanged_rows()) {
     return refuse("its rows do not fit the deployment");
   }
   return OpenSecret(std::move(start->secret), std::move(file), start->weights_at, width);
@@ -179,10 +194,32 @@ Status SecretWriter::write(std::span<const int64_t> weights) {
   return put({bytes.data(), bytes.size()});
 }
 
-Status SecretWriter::commit() {
+Status SecretWriter::finish() {
+  if (finished_) return Done{};
   const Sha256::Digest digest = hash_.finish();
   ZKAPEX_CHECK(file_.write(digest));
+  ZKAPEX_CHECK(file_.flush());
+  finished_ = true;
+  return Done{};
+}
+
+Status SecretWriter::commit() {
+  ZKAPEX_CHECK(finish());
   return file_.commit();
+}
+
+Result<SecretWriter> prepare_secret(const Path& path, const ClientSecret& secret, const Deployment& deployment,
+                                    const CoordinateReader& read, bool overwrite) {
+  ZKAPEX_TRY(SecretWriter writer, SecretWriter::create(path, secret, deployment.parameters().weights.width, overwrite));
+  SecretVector<int64_t> theta;
+  for (uint64_t b = 0; b < deployment.layout().blocks(); ++b) {
+    const Layout::Block block = deployment.layout().block(b);
+    theta.resize(block.count);
+    ZKAPEX_CHECK(read(block.first_coordinate, {theta.data(), theta.size()}));
+    ZKAPEX_CHECK(writer.write({theta.data(), theta.size()}));
+  }
+  ZKAPEX_CHECK(writer.finish());
+  return writer;
 }
 
 }  // namespace zkapex

@@ -1,10 +1,11 @@
 // What a client keeps to itself between windows: its weights as integers and what opens its commitments.
 //
-//   magic, version │ header │ model rows │ model blindings │ curvature blindings │ weights │ SHA-256 of all before
+//   magic, version │ header │ weights │ SHA-256 of all before
 #pragma once
 
 #include "argument/transcript.h"
 #include "attestation/files.h"
+#include "attestation/uncovered.h"
 #include "base/files.h"
 #include "base/framed.h"
 #include "base/secret.h"
@@ -14,14 +15,15 @@
 namespace zkapex {
 
 struct ClientSecret {
-  static constexpr FileKind kKind{"ZKAPEXSC", 1, "a client's secret state"};
+  static constexpr FileKind kKind{"ZKAPEXSC", 2, "a client's secret state"};
 
   Sha256::Digest deployment{}, registration{};
   std::string client;
   std::string model_file, store_file;  // where the checkpoint and the curvature store are
   History windows;                     // applied so far
   std::vector<EncodedPoint> rows;      // Com(θ), covered tensors
-  SecretVector<Scalar> model_blindings, curvature_blindings;
+  SecretVector<Scalar> model_blindings, curvature_blindings, uncovered_blindings;
+  std::vector<TensorDigest> uncovered;  // of the registered checkpoint
 };
 
 // What stands before the weights.
@@ -55,6 +57,8 @@ class SecretWriter {
  public:
   static Result<SecretWriter> create(const Path& path, const ClientSecret& secret, unsigned width, bool overwrite);
   Status write(std::span<const int64_t> weights);
+  // After the last weight; then `commit` needs no more room on the disk.
+  Status finish();
   // Nothing is there under the name before this.
   Status commit();
 
@@ -65,6 +69,12 @@ class SecretWriter {
   FileWriter file_;
   unsigned width_;
   Sha256 hash_;
+  bool finished_ = false;
 };
+
+// All of it on disk: what is left is to commit.
+[[nodiscard]] Result<SecretWriter> prepare_secret(const Path& path, const ClientSecret& secret,
+                                                  const Deployment& deployment, const CoordinateReader& read,
+                                                  bool overwrite);
 
 }  // namespace zkapex

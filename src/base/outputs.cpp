@@ -19,10 +19,15 @@ bool same_file(const Path& a, const Path& b) {
          one.st_ino == other.st_ino;
 }
 
-bool is_in_folder(const Path& file, const Path& folder) {
+Path folder_of(const Path& file) { return file.has_parent_path() ? file.parent_path() : Path("."); }
+
+// A checkpoint of several files is named by its folder, or by an index beside them.
+bool is_part_of(const Path& file, const Path& checkpoint) {
+  if (file.extension() != ".safetensors" && file.extension() != ".json") return false;
   std::error_code failed;
-  return fs::is_directory(folder, failed) && fs::exists(fs::symlink_status(file, failed)) &&
-         same_file(file.has_parent_path() ? file.parent_path() : Path("."), folder);
+  const bool folder = fs::is_directory(checkpoint, failed);
+  if ((!folder && checkpoint.extension() != ".json") || !fs::exists(fs::symlink_status(file, failed))) return false;
+  return same_file(folder_of(file), folder ? checkpoint : folder_of(checkpoint));
 }
 
 }  // namespace
@@ -32,7 +37,7 @@ Status check_outputs(const std::vector<Path>& outputs, const std::vector<Path>& 
     const Path& out = outputs[k];
     if (out.empty()) continue;
     for (const Path& in : inputs) {
-      if (!in.empty() && (same_file(out, in) || is_in_folder(out, in)))
+      if (!in.empty() && (same_file(out, in) || is_part_of(out, in)))
         return error("{} is an input of this command; choose another name for the output", out.string());
     }
     for (size_t j = 0; j < k; ++j) {

@@ -8,8 +8,8 @@
 namespace zkapex {
 
 // An error where an output is an input, or two outputs are one file, by whatever names, whether or not it may be
-// replaced; and where one exists and `force` is not given. A folder as an input stands for the files in it. Empty paths
-// are none.
+// replaced; and where one exists and `force` is not given. A folder or an index as an input stands for the
+// checkpoint in it. Empty paths are none.
 [[nodiscard]] Status check_outputs(const std::vector<Path>& outputs, const std::vector<Path>& inputs, bool force);
 
 }  // namespace zkapex

@@ -48,9 +48,14 @@ TEST_F(OutputsTest, AnInputIsRefusedUnderEveryName) {
   EXPECT_TRUE(says(refusal({at("later")}, {folder_ / "." / "later"}), "is an input"));
 }
 
-TEST_F(OutputsTest, AFolderStandsForTheFilesInIt) {
-  EXPECT_TRUE(says(refusal({at("in")}, {folder_}), "is an input"));
-  EXPECT_EQ(refusal({at("new")}, {folder_}), "");
+TEST_F(OutputsTest, AFolderOrAnIndexStandsForTheCheckpointInIt) {
+  ASSERT_TRUE(write_file(at("shard.safetensors"), view("shard")).ok());
+  ASSERT_TRUE(write_file(at("index.json"), view("index")).ok());
+  EXPECT_TRUE(says(refusal({at("shard.safetensors")}, {folder_}), "is an input"));
+  EXPECT_TRUE(says(refusal({at("index.json")}, {folder_}), "is an input"));
+  EXPECT_TRUE(says(refusal({at("shard.safetensors")}, {at("index.json")}), "is an input"));
+  EXPECT_EQ(refusal({at("new.safetensors")}, {folder_, at("index.json")}), "");
+  EXPECT_EQ(refusal({at("in")}, {folder_, at("index.json")}), "");
 }
 
 TEST_F(OutputsTest, TwoOutputsAreTwoFiles) {

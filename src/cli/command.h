@@ -25,6 +25,7 @@ void add_mask(CLI::App& parent, Action& action);
 void add_curvature(CLI::App& parent, Action& action);
 void add_register(CLI::App& parent, Action& action);
 void add_unlearn(CLI::App& parent, Action& action);
+void add_settle(CLI::App& parent, Action& action);
 void add_admit(CLI::App& parent, Action& action);
 void add_verify(CLI::App& parent, Action& action);
 void add_bench(CLI::App& parent, Action& action);

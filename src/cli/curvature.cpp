@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "attestation/inputs.h"
+#include "base/hardening.h"
 #include "cli/work.h"
 #include "curvature/build.h"
 #include "unlearning/apply.h"
@@ -73,7 +74,8 @@ std::string run_of(const Checkpoint& fisher, const Damping& damping, ThreadPool&
 }
 
 Result<Verdict> make_store(const Options& options) {
-  ZKAPEX_CHECK(check_output(options.out, options.common.force));
+  ZKAPEX_CHECK(keep_memory_private());
+  ZKAPEX_CHECK(check_output(options.out, options.common.force, {options.deployment, options.model, options.fisher}));
   ZKAPEX_TRY(const Deployment deployment, read_deployment(options.deployment));
   ZKAPEX_TRY(const Checkpoint model, Checkpoint::open(options.model));
   if (const Status fits = deployment.layout().check_tensors(model.tensors()); !fits)

@@ -6,6 +6,7 @@
 #include "cli/demo_run.h"
 #include "parties/inbox.h"
 #include "parties/judge.h"
+#include "parties/unlearn.h"
 #include "unlearning/apply.h"
 
 namespace zkapex::cli {

@@ -5,6 +5,8 @@
 #include "learning/fisher_store.h"
 #include "learning/model_files.h"
 #include "learning/shuffle.h"
+#include "parties/settle.h"
+#include "parties/unlearn.h"
 
 namespace zkapex::cli {
 
@@ -98,6 +100,14 @@ Status unlearn_clients(DemoRun& run) {
                              seconds_of(done.seconds, "apply"), seconds_of(done.seconds, "prove"),
                              format_size(done.proof_bytes)));
   }
+  return Done{};
+}
+
+Status settle_clients(DemoRun& run) {
+  for (const std::string& client : run.settings.clients) {
+    ZKAPEX_CHECK(settle({.client = run.files.state(client), .accepted = true, .window = {}, .proof = {}}));
+  }
+  run.tell.say("    the clients hear of it, and keep nothing of the state before the window");
   return Done{};
 }
 

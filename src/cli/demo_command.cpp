@@ -136,7 +136,7 @@ Result<Verdict> run_demo(const Options& options) {
   const SecondsSince seconds;
   for (const auto step :
        {train_original, retrain_without_forgotten, personalize_clients, publish_deployment, register_clients,
-        admit_clients, publish_mask, unlearn_clients, verify_clients, catch_cheats, measure_models}) {
+        admit_clients, publish_mask, unlearn_clients, verify_clients, settle_clients, catch_cheats, measure_models}) {
     ZKAPEX_CHECK(step(run));
   }
   run.report["seconds"]["total"] = seconds();

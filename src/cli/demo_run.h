@@ -76,6 +76,7 @@ struct DemoRun {
 [[nodiscard]] Status publish_mask(DemoRun& run);
 [[nodiscard]] Status unlearn_clients(DemoRun& run);
 [[nodiscard]] Status verify_clients(DemoRun& run);
+[[nodiscard]] Status settle_clients(DemoRun& run);
 [[nodiscard]] Status catch_cheats(DemoRun& run);
 [[nodiscard]] Status measure_models(DemoRun& run);
 

@@ -116,7 +116,8 @@ Result<Verdict> deploy(const Options& options) {
   ZKAPEX_TRY(parameters.error, Decimal::parse(options.error));
   ZKAPEX_CHECK(parse_cap(options.cap, parameters));
   ZKAPEX_TRY(const CoverPatterns patterns, patterns_of(options));
-  ZKAPEX_CHECK(check_output(options.out, options.common.force));
+  ZKAPEX_CHECK(check_output(options.out, options.common.force, {options.model}));
+  ZKAPEX_TRY(FileWriter file, FileWriter::create(options.out, {.overwrite = options.common.force}));
   ZKAPEX_TRY(const Checkpoint model, Checkpoint::open(options.model));
   std::vector<TensorInfo> tensors;
   for (const TensorView& tensor : model.tensors()) tensors.push_back(tensor.info());
@@ -129,7 +130,8 @@ Result<Verdict> deploy(const Options& options) {
   ZKAPEX_TRY(const size_t proof_bytes, window_proof_bytes(deployment, Work(options.common).settings().memory));
   ZKAPEX_CHECK(check_weights(deployment, model, options.common.progress_style()));
   const Bytes bytes = deployment.serialize();
-  ZKAPEX_CHECK(write_file(options.out, bytes, {.overwrite = options.common.force}));
+  ZKAPEX_CHECK(file.write(bytes));
+  ZKAPEX_CHECK(file.commit());
   Report report{.headline = fmt::format("{}: a deployment", options.out.string())};
   report.values["file_bytes"] = bytes.size();
   describe(deployment, report.values);

@@ -7,7 +7,9 @@
 #include "attestation/inputs.h"
 #include "attestation/secret_file.h"
 #include "base/file_kind.h"
+#include "cli/inspect_opens.h"
 #include "cli/work.h"
+#include "parties/pending.h"
 #include "weights/checkpoint.h"
 
 namespace zkapex::cli {
@@ -16,7 +18,7 @@ namespace {
 
 struct Options {
   CommonFlags common;
-  Path file;
+  Path file, opens;
   bool tensors = false;
 };
 
@@ -91,19 +93,20 @@ Status inspect_proof(const Options& options, Values& values) {
   return Done{};
 }
 
-Values history_as_json(const History& history) {
-  auto out = Values::array();
-  for (const AppliedWindow& applied : history)
-    out.push_back({{"window", applied.window}, {"mask", to_hex(applied.mask)}});
-  return out;
-}
-
 Status inspect_commitment(const Options& options, Values& values) {
   ZKAPEX_TRY(const auto file, read_public_file<ModelCommitment>(options.file));
   values["commitment"] = to_hex(file.digest());
   values["registration"] = to_hex(file.registration);
   values["windows"] = history_as_json(file.windows);
   values["rows"] = file.rows.size();
+  return Done{};
+}
+
+Status list_pending(const Path& client, Values& values) {
+  ZKAPEX_TRY(const std::vector<Attempt> attempts, pending_attempts(ClientFolder{client}));
+  values["pending"] = Values::array();
+  for (const Attempt& attempt : attempts)
+    values["pending"].push_back({{"window", attempt.window}, {"attempt", attempt.id}});
   return Done{};
 }
 
@@ -117,7 +120,7 @@ Status inspect_secret(const Options& options, Values& values) {
   values["rows"] = secret.rows.size();
   values["model"] = secret.model_file;
   values["curvature"] = secret.store_file;
-  return Done{};
+  return list_pending(options.file.has_parent_path() ? options.file.parent_path() : Path("."), values);
 }
 
 Status inspect_store(const Options& options, Values& values) {
@@ -272,12 +275,17 @@ Result<Verdict> inspect(const Options& options) {
   if (std::filesystem::is_regular_file(options.file))
     report.values["file_bytes"] = std::filesystem::file_size(options.file);
   ZKAPEX_CHECK(inspector.inspect(options, report.values));
+  Verdict verdict = Verdict::kDone;
+  if (!options.opens.empty()) {
+    if (inspector.kind != kCheckpoint.kind) return error("{}: --opens is for checkpoints", options.file.string());
+    ZKAPEX_TRY(verdict, inspect_opens(options.common, options.file, options.opens, report));
+  }
   if (std::filesystem::is_regular_file(options.file)) {
     ZKAPEX_TRY(report.values["sha256"], file_digest(options.file, options.common.progress_style()));
   }
   if (options.common.json) {
     report.print(true);
-    return Verdict::kDone;
+    return verdict;
   }
   const Values tensors = report.values.value("tensor_list", Values::array());
   report.values.erase("kind");  // it is in the first line
@@ -288,7 +296,7 @@ Result<Verdict> inspect(const Options& options) {
     fmt::print("  {:<60}  {}{}\n", tensor["name"].get<std::string>(), tensor["shape"].get<std::string>(),
                covered ? "  covered" : "");
   }
-  return Verdict::kDone;
+  return verdict;
 }
 
 }  // namespace
@@ -299,6 +307,8 @@ void add_inspect(CLI::App& parent, Action& action) {
   command->add_option("file", options->file, "The file; also the folder of a model or a client, or a ledger")
       ->required();
   command->add_flag("--tensors", options->tensors, "List the tensors of a deployment or a checkpoint");
+  command->add_option("--opens", options->opens,
+                      "A client's folder: is this checkpoint the model that it is committed to? Exit status 1 if not");
   options->common.offer_json(*command);
   options->common.offer_quiet(*command);
   options->common.offer_threads(*command);
@@ -313,7 +323,8 @@ void add_inspect(CLI::App& parent, Action& action) {
       "Examples:\n"
       "  zkapex inspect deployment.zka\n"
       "  zkapex inspect --tensors model.safetensors\n"
-      "  zkapex inspect --json proof.zka");
+      "  zkapex inspect --json proof.zka\n"
+      "  zkapex inspect unlearned.safetensors --opens client");
   command->callback([options, &action] { action = [options] { return inspect(*options); }; });
 }
 

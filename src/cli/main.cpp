@@ -16,7 +16,8 @@ constexpr const char* kFooter =
     "  p  zkapex mask      --deployment deployment.zka --scores S.safetensors --ratio 0.04 --window 2026-11 -o "
     "psi.zka\n"
     "  c  zkapex unlearn   --client client --mask psi.zka -o unlearned.safetensors --proof proof.zka\n"
-    "  p  zkapex verify    --ledger ledger --mask psi.zka --proof proof.zka\n\n"
+    "  p  zkapex verify    --ledger ledger --mask psi.zka --proof proof.zka\n"
+    "  c  zkapex settle    --client client --accepted\n\n"
     "Examples:\n"
     "  zkapex bench kernels          how fast this machine computes what proofs are made of\n"
     "  zkapex verify --help          the options of a command\n\n"
@@ -36,6 +37,7 @@ int main(int argc, char** argv) {
     add_curvature(app, action);
     add_register(app, action);
     add_unlearn(app, action);
+    add_settle(app, action);
     add_verify(app, action);
     add_inspect(app, action);
     add_bench(app, action);

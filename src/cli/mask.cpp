@@ -39,7 +39,8 @@ std::vector<std::string> warnings_of(const Mask& mask, const Layout& layout, con
 }
 
 Result<Verdict> make_mask(const Options& options) {
-  ZKAPEX_CHECK(check_output(options.out, options.common.force));
+  ZKAPEX_CHECK(check_output(options.out, options.common.force, {options.deployment, options.scores}));
+  ZKAPEX_TRY(FileWriter file, FileWriter::create(options.out, {.overwrite = options.common.force}));
   ZKAPEX_TRY(const Decimal ratio, Decimal::parse(options.ratio));
   ZKAPEX_TRY(const Deployment deployment, read_deployment(options.deployment));
   const uint64_t weights = deployment.layout().coordinates();
@@ -68,7 +69,8 @@ Result<Verdict> make_mask(const Options& options) {
   }
   ZKAPEX_CHECK(mask.check());
   const Bytes bytes = mask.serialize();
-  ZKAPEX_CHECK(write_file(options.out, bytes, {.overwrite = options.common.force}));
+  ZKAPEX_CHECK(file.write(bytes));
+  ZKAPEX_CHECK(file.commit());
   Report report{.headline = fmt::format("{}: a mask for the window {}", options.out.string(), mask.window)};
   report.values["file_bytes"] = bytes.size();
   report.values["mask"] = to_hex(mask.digest());

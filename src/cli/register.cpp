@@ -3,6 +3,8 @@
 
 #include <memory>
 
+#include "base/hardening.h"
+#include "base/outputs.h"
 #include "cli/work.h"
 
 namespace zkapex::cli {
@@ -18,9 +20,12 @@ struct Options {
 Result<Verdict> run_register(const Options& options) {
   RegisterRequest request = options.request;
   request.certificate = !options.no_certificate;
+  const ClientFolder folder{request.out};
+  ZKAPEX_CHECK(check_outputs({folder.registration(), folder.secret(), folder.mask()},
+                             {request.deployment, request.model, request.store}, true));
+  ZKAPEX_CHECK(keep_memory_private());
   Work work(options.common);
   ZKAPEX_TRY(const RegisterReport done, register_client(request, work.settings()));
-  const ClientFolder folder{request.out};
   Report report{.headline =
                     fmt::format("{}: registered; send registration.zka, keep secret.zka", request.out.string())};
   report.values["client"] = request.client;

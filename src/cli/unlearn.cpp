@@ -3,7 +3,9 @@
 
 #include <memory>
 
+#include "base/hardening.h"
 #include "cli/work.h"
+#include "parties/unlearn.h"
 
 namespace zkapex::cli {
 
@@ -22,15 +24,27 @@ Result<Operator> operator_named(const std::string& text) {
   return error("no operator is named '{}'; there are group-obs and mask-only", text);
 }
 
+// Which tensors the model now has in a wider type, by types.
+void describe(const std::vector<Widened>& widened, nlohmann::ordered_json& values) {
+  values["widened_tensors"] = widened.size();
+  values["widened"] = nlohmann::ordered_json::object();
+  for (const Widened& tensor : widened) {
+    auto& names = values["widened"][fmt::format("{} to {}", dtype_name(tensor.from), dtype_name(tensor.to))];
+    names.push_back(tensor.tensor);
+  }
+}
+
 Result<Verdict> run_unlearn(const Options& options) {
   UnlearnRequest request = options.request;
   ZKAPEX_TRY(request.op, operator_named(options.op));
-  if (request.model_out == request.proof_out) return error("give -o and --proof different names");
+  ZKAPEX_CHECK(keep_memory_private());
   Work work(options.common);
   ZKAPEX_TRY(const UnlearnReport done, unlearn(request, work.settings()));
-  Report report{.headline =
-                    fmt::format("{}: unlearned; send {}", request.model_out.string(), request.proof_out.string())};
+  Report report{.headline = fmt::format("{}: unlearned; send {}, then settle what the provider says",
+                                        request.model_out.string(), request.proof_out.string())};
   report.values["operator"] = options.op;
+  report.values["window"] = done.attempt.window;
+  report.values["attempt"] = done.attempt.id;
   report.values["masked"] = done.masked;
   report.values["blocks"] = done.summary.blocks;
   report.values["proof_bytes"] = done.proof_bytes;
@@ -39,6 +53,7 @@ Result<Verdict> run_unlearn(const Options& options) {
     report.values["blocks_in_double_precision"] = done.summary.double_precision;
     report.values["blocks_rounded_along_the_factor"] = done.summary.nearest_plane;
   }
+  describe(done.widened, report.values);
   report.values["seconds"] = timings_as_json(done.seconds);
   report.print(options.common.json);
   return Verdict::kDone;
@@ -60,10 +75,14 @@ void add_unlearn(CLI::App& parent, Action& action) {
   command->add_option("--curvature", request.store, "Where the curvature store is now, if it moved");
   options->common.offer_all(*command);
   command->footer(
-      "Windows follow each other: the next one starts from the model that this one left. The client's state moves on "
-      "only\n"
-      "when model and proof are on disk; a run that stopped before can be repeated (with --force if it left an "
-      "output).\n\n"
+      "The client's own state stays as it is: the state after the window waits in client/pending until settle says "
+      "what\n"
+      "the provider's verdict was. Until then the window can be computed again, and a run that stopped can be "
+      "repeated\n"
+      "(with --force if it left an output). The next window starts from the last one that was accepted.\n\n"
+      "The model holds exactly the weights that are proved: a covered tensor whose type cannot hold them is written "
+      "in\n"
+      "F32, or else in F64, and the report says so.\n\n"
       "Examples:\n"
       "  zkapex unlearn --client client --mask psi.zka -o unlearned.safetensors --proof proof.zka\n"
       "  zkapex unlearn --client client --mask psi.zka --operator mask-only -o masked.safetensors --proof proof.zka");

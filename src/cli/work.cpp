@@ -6,6 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "attestation/secret_file.h"
+#include "base/outputs.h"
+
 namespace zkapex::cli {
 
 namespace {
@@ -30,6 +33,15 @@ std::string value_as_text(const std::string& key, const nlohmann::ordered_json& 
     return out.empty() ? "none" : out;
   }
   return value.dump();
+}
+
+bool is_secret(const Path& path) {
+  std::array<uint8_t, ClientSecret::kKind.magic.size()> magic{};
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(path, failed)) return false;
+  const auto file = FileReader::open(path);
+  return file.ok() && file->size() >= magic.size() && file->read_at(0, magic).ok() &&
+         std::ranges::equal(magic, view(ClientSecret::kKind.magic));
 }
 
 }  // namespace
@@ -83,6 +95,13 @@ nlohmann::ordered_json timings_as_json(const Timings& timings) {
   return out;
 }
 
+nlohmann::ordered_json history_as_json(const History& history) {
+  auto out = nlohmann::ordered_json::array();
+  for (const AppliedWindow& applied : history)
+    out.push_back({{"window", applied.window}, {"mask", to_hex(applied.mask)}});
+  return out;
+}
+
 void describe(const Deployment& deployment, nlohmann::ordered_json& values) {
   const Parameters& p = deployment.parameters();
   const Layout& layout = deployment.layout();
@@ -105,11 +124,9 @@ void describe(const Deployment& deployment, nlohmann::ordered_json& values) {
   values["loose"] = deployment.loose();
 }
 
-Status check_output(const Path& path, bool force) {
-  std::error_code ignored;
-  if (!force && std::filesystem::exists(path, ignored))
-    return error("{} exists already; choose another name, or --force to replace it", path.string());
-  return Done{};
+Status check_output(const Path& path, bool force, const std::vector<Path>& inputs) {
+  if (is_secret(path)) return error("{} is a client's secret state; nothing replaces that", path.string());
+  return check_outputs({path}, inputs, force);
 }
 
 }  // namespace zkapex::cli

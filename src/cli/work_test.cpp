@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cstdlib>
 
 namespace zkapex::cli {
@@ -47,6 +49,20 @@ TEST(Outputs, AreNotReplacedUnlessForced) {
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("--force"), std::string::npos);
   EXPECT_TRUE(check_output(::testing::TempDir(), true).ok());
+}
+
+TEST(Outputs, InputsAndSecretsAreNeverReplaced) {
+  const Path path = Path(::testing::TempDir()) / fmt::format("zkapex-output-{}", ::getpid());
+  const auto refusal = [&](const std::vector<Path>& inputs) {
+    const Status status = check_output(path, true, inputs);
+    return status.ok() ? "" : status.error().message;
+  };
+  ASSERT_TRUE(write_file(path, view("ZKAPEXS")).ok());
+  EXPECT_EQ(refusal({}), "");
+  EXPECT_NE(refusal({"other", path}).find("is an input"), std::string::npos);
+  ASSERT_TRUE(write_file(path, view("ZKAPEXSC and more"), {.overwrite = true}).ok());
+  EXPECT_NE(refusal({}).find("secret state"), std::string::npos);
+  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "experiments/unlearn_once.h"
 #include "parties/admission.h"
 #include "parties/judge.h"
+#include "parties/unlearn.h"
 
 namespace zkapex {
 

@@ -6,6 +6,7 @@
 #include "learning/model_files.h"
 #include "learning/synthetic.h"
 #include "learning/testing.h"
+#include "parties/unlearn.h"
 
 namespace zkapex {
 namespace {

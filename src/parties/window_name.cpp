@@ -9,7 +9,7 @@ namespace zkapex {
 namespace {
 
 bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
 }  // namespace
@@ -18,7 +18,7 @@ std::string window_folder_name(std::string_view window, const Sha256::Digest& ma
   constexpr size_t kLongest = 200;  // file systems take 255 bytes, temporary names are longer than final ones
   std::string out;
   for (const char c : window) {
-    if (is_plain(c) && !(c == '.' && out.empty())) {
+    if (is_plain(c)) {
       out += c;
     } else {
       out += fmt::format("%{:02X}", static_cast<unsigned char>(c));

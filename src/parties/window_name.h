@@ -8,7 +8,7 @@
 
 namespace zkapex {
 
-// Letters, digits, '-', '_' and dots after the first byte as they are, other bytes as %XX. Where that is too long for a
+// Letters, digits, '-' and '_' as they are, other bytes as %XX. Where that is too long for a
 // file system, the digest of the window's mask in hex stands for it.
 [[nodiscard]] std::string window_folder_name(std::string_view window, const Sha256::Digest& mask);
 

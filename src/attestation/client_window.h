@@ -1,0 +1,45 @@
+// A window as its client computes it: from the files that it starts from to the proof and to the state after it.
+// Nothing is written here.
+#pragma once
+
+#include "attestation/client.h"
+#include "attestation/client_model.h"
+#include "attestation/secret_file.h"
+#include "unlearning/apply.h"
+#include "weights/checkpoint.h"
+
+namespace zkapex {
+
+struct WindowSources {
+  Path client;  // folder
+  Path mask;
+  Path model, store;  // where they are now, if not where they were at registration; empty otherwise
+};
+
+// All that a window needs, read and checked: the files belong together, the window was not applied before, its mask
+// keeps what the last one removed, and where no operator reaches the checkpoint is the one that was registered.
+struct WindowInputs {
+  Deployment deployment;
+  RegistrationFile registration;
+  OpenSecret state;
+  Mask mask;
+  std::optional<Mask> last_mask;  // of the last window that was settled
+  Path model_file, store_file;
+  Checkpoint model;
+  StoreReader store;
+
+  static Result<WindowInputs> open(const WindowSources& sources);
+};
+
+struct ComputedWindow {
+  UnlearnedModel after;
+  ProofFile proof;
+  ClientSecret next;  // what opens the model after the window
+  ObsSummary summary;
+};
+
+// The proof was verified, as the provider will. `scratch`: a folder on disk.
+[[nodiscard]] Result<ComputedWindow> compute_window(const WindowInputs& inputs, Operator op, const Path& scratch,
+                                                    const WorkSettings& settings, Stopwatch& watch);
+
+}  // namespace zkapex

@@ -1,0 +1,29 @@
+// The tensors that no operator touches: their rows, which are committed and stay as they are, and digests by which a
+// client knows them again.
+#pragma once
+
+#include "argument/row_openings.h"
+#include "unlearning/deployment.h"
+#include "weights/checkpoint.h"
+
+namespace zkapex {
+
+// SHA-256 of name, type, shape and bytes.
+struct TensorDigest {
+  std::string name;
+  Sha256::Digest digest{};
+
+  bool operator==(const TensorDigest&) const = default;
+};
+[[nodiscard]] std::vector<TensorDigest> digest_uncovered(const Layout& layout, const Checkpoint& model);
+// The error names the first tensor that is not what was registered.
+[[nodiscard]] Status check_uncovered(const Layout& layout, const Checkpoint& model,
+                                     const std::vector<TensorDigest>& registered);
+
+// Row `row` of an uncovered tensor, zero on padding. They are committed, not proved: any integer will do.
+[[nodiscard]] Status read_uncovered_row(const Deployment& deployment, const LayoutTensor& tensor,
+                                        const TensorView& view, uint64_t row, std::span<int64_t> out);
+[[nodiscard]] Result<CommittedRows> commit_uncovered(const Deployment& deployment, const Checkpoint& model,
+                                                     const Generators& generators, Nonces& nonces, ThreadPool& pool);
+
+}  // namespace zkapex

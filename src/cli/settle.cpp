@@ -1,0 +1,66 @@
+// zkapex settle: what the provider said about a window reaches the client's state.
+#include "parties/settle.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/hardening.h"
+#include "cli/work.h"
+
+namespace zkapex::cli {
+
+namespace {
+
+struct Options {
+  CommonFlags common;
+  SettleRequest request;
+  bool rejected = false;
+};
+
+Result<Verdict> run_settle(const Options& options) {
+  const SettleRequest& request = options.request;
+  if (request.accepted == options.rejected)
+    return error("say what the provider's verdict was: --accepted or --rejected");
+  ZKAPEX_CHECK(keep_memory_private());
+  ZKAPEX_TRY(const SettleReport done, settle(request));
+  const char* what = request.accepted
+                         ? (done.before ? "accepted, and settled before" : "accepted, and the state moved on")
+                         : "rejected, and the state is where it was";
+  Report report{.headline = fmt::format("{}: window {} {}", request.client.string(), done.window, what)};
+  report.values["window"] = done.window;
+  report.values["verdict"] = request.accepted ? "accepted" : "rejected";
+  report.values["settled_before"] = done.before;
+  report.values["attempts"] = done.attempts;
+  report.values["windows"] = history_as_json(done.windows);
+  report.print(options.common.json);
+  return Verdict::kDone;
+}
+
+}  // namespace
+
+void add_settle(CLI::App& parent, Action& action) {
+  const auto options = std::make_shared<Options>();
+  SettleRequest& request = options->request;
+  CLI::App* command = parent.add_subcommand("settle", "Take over what the provider said about a window (client)");
+  command->add_option("--client", request.client, "The client's folder")->required();
+  CLI::Option* accepted = command->add_flag("--accepted", request.accepted, "The window was accepted");
+  command->add_flag("--rejected", options->rejected, "It was rejected, or never sent")->excludes(accepted);
+  command->add_option("--window", request.window, "Which window, where several are pending");
+  command->add_option("--proof", request.proof, "The proof that was sent, where a window was computed more than once");
+  options->common.offer_json(*command);
+  command->footer(
+      "unlearn leaves the state after a window in client/pending, and the client's own state as it was. Accepted: the\n"
+      "pending state becomes the client's own, the next window starts from it, and the weights before are gone from "
+      "the\n"
+      "folder. Rejected: the attempt is removed (all attempts of the window, unless --proof names one), and unlearn "
+      "can\n"
+      "be run again. Interrupted, the same command goes on.\n\n"
+      "Examples:\n"
+      "  zkapex settle --client client --accepted\n"
+      "  zkapex settle --client client --rejected --window 2026-11\n"
+      "  zkapex settle --client client --accepted --proof proof.zka");
+  command->callback([options, &action] { action = [options] { return run_settle(*options); }; });
+}
+
+}  // namespace zkapex::cli

@@ -1,0 +1,453 @@
+// A client's folder over its life: windows that wait, are settled, or are cut short anywhere.
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "attestation/client_testing.h"
+#include "base/outputs.h"
+#include "parties/opens.h"
+#include "parties/settle.h"
+#include "parties/unlearn.h"
+
+namespace zkapex {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::World;
+
+class ClientTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    world_ = new World();
+    world_->begin("registered", false);
+    write_mask("w1", {0, 7, 8, 24});
+    write_mask("w2", {0, 3, 7, 8, 24});
+  }
+  static void TearDownTestSuite() {
+    delete world_;
+    world_ = nullptr;
+  }
+  static void write_mask(const std::string& window, const std::vector<uint64_t>& support) {
+    Mask mask = world_->mask;
+    mask.window = window;
+    mask.support.assign(support.begin(), support.end());
+    ASSERT_TRUE(write_file(at(window + ".zka"), mask.serialize(), {.overwrite = true}).ok());
+  }
+
+  void SetUp() override { fs::copy(at("registered"), client(), fs::copy_options::recursive); }
+  void TearDown() override {
+    fs::remove_all(client());
+    fs::remove_all(at("out"));
+  }
+
+  static Path at(const std::string& name) { return world_->folder / name; }
+  static Path client() { return at("client"); }
+  static ClientFolder files() { return ClientFolder{client()}; }
+  static UnlearnRequest window(const std::string& name, const std::string& out = "a") {
+    fs::create_directories(at("out"));
+    return {.client = client(),
+            .mask = at(name + ".zka"),
+            .op = Operator::kGroupObs,
+            .model_out = at("out/" + out + ".safetensors"),
+            .proof_out = at("out/" + out + ".zka"),
+            .model = {},
+            .store = {}};
+  }
+  static UnlearnReport compute(const std::string& name, const std::string& out = "a") {
+    const auto report = unlearn(window(name, out), world_->settings);
+    EXPECT_TRUE(report.ok()) << report.error().message;
+    return *report;
+  }
+  static std::string refusal(const UnlearnRequest& request, bool force = false) {
+    WorkSettings settings = world_->settings;
+    settings.force = force;
+    const auto report = unlearn(request, settings);
+    return report.ok() ? "" : report.error().message;
+  }
+  static SettleRequest verdict(bool accepted, const std::string& name = "", const Path& proof = {}) {
+    return {.client = client(), .accepted = accepted, .window = name, .proof = proof};
+  }
+  static std::string refusal(const SettleRequest& request) {
+    const auto report = settle(request);
+    return report.ok() ? "" : report.error().message;
+  }
+  static bool says(const std::string& message, std::string_view part) {
+    return message.find(part) != std::string::npos;
+  }
+  static Bytes bytes(const Path& path) { return *read_file(path, 1 << 24); }
+  static std::vector<std::string> names(const History& history) {
+    std::vector<std::string> out;
+    for (const AppliedWindow& applied : history) out.push_back(applied.window);
+    return out;
+  }
+  static std::vector<std::string> history() { return names(read_secret_header(files().secret())->windows); }
+  static std::vector<std::string> pending() {
+    std::vector<std::string> out;
+    const auto attempts = pending_attempts(files());
+    EXPECT_TRUE(attempts.ok()) << attempts.error().message;
+    for (const Attempt& attempt : *attempts) out.push_back(attempt.window);
+    return out;
+  }
+  static unsigned mode(const Path& path) {
+    struct stat info {};
+    EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
+    return info.st_mode & 0777U;
+  }
+  // Every file below the client's folder, with its bytes.
+  static std::map<std::string, Bytes> state() {
+    std::map<std::string, Bytes> out;
+    for (const auto& entry : fs::recursive_directory_iterator(client())) {
+      if (entry.is_regular_file()) out[entry.path().lexically_relative(client()).string()] = bytes(entry.path());
+    }
+    return out;
+  }
+  // Does the work in a child that is killed at its change number `fatal`; false when it has fewer.
+  template <class Work>
+  static bool is_killed(int fatal, const Work& work) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      int change = 0;
+      work([&] {
+        if (change++ == fatal) ::raise(SIGKILL);
+      });
+      ::_exit(0);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status);
+  }
+
+  static World* world_;
+};
+World* ClientTest::world_ = nullptr;
+
+using Names = std::vector<std::string>;
+
+TEST_F(ClientTest, AWindowWaitsUntilItIsSettled) {
+  const Bytes before = bytes(files().secret());
+  const UnlearnReport done = compute("w1");
+  EXPECT_EQ(bytes(files().secret()), before);
+  EXPECT_EQ(pending(), Names{"w1"});
+  const Attempt attempt = done.attempt;
+  EXPECT_EQ(attempt.folder, client() / "pending/w1" / attempt_id(bytes(at("out/a.zka"))));
+  EXPECT_EQ(bytes(attempt.proof()), bytes(at("out/a.zka")));
+  EXPECT_EQ(bytes(attempt.mask()), bytes(at("w1.zka")));
+  const Bytes next = bytes(attempt.secret());
+
+  const auto settled = settle(verdict(true));
+  ASSERT_TRUE(settled.ok()) << settled.error().message;
+  EXPECT_EQ(settled->window, "w1");
+  EXPECT_EQ(settled->attempts, Names{attempt.id});
+  EXPECT_EQ(names(settled->windows), Names{"w1"});
+  EXPECT_FALSE(settled->before);
+  EXPECT_EQ(bytes(files().secret()), next);
+  EXPECT_EQ(bytes(files().mask()), bytes(at("w1.zka")));
+  EXPECT_FALSE(fs::exists(files().pending()) || fs::exists(files().settling()));
+  // Once more: it is known, and changes nothing. The other verdict comes too late.
+  EXPECT_TRUE(settle(verdict(true, "w1"))->before);
+  EXPECT_TRUE(says(refusal(verdict(false, "w1")), "accepted and settled before"));
+  EXPECT_TRUE(says(refusal(verdict(true)), "no such window is pending"));
+  EXPECT_TRUE(says(refusal(window("w1", "b")), "'w1' was applied to this client already"));
+  // The next window starts there.
+  compute("w2", "b");
+  ASSERT_TRUE(settle(verdict(true)).ok());
+  EXPECT_EQ(history(), (Names{"w1", "w2"}));
+}
+
+TEST_F(ClientTest, ARejectedWindowLeavesTheStateAndCanBeComputedAgain) {
+  const auto before = state();
+  compute("w1");
+  const auto settled = settle(verdict(false));
+  ASSERT_TRUE(settled.ok()) << settled.error().message;
+  EXPECT_EQ(settled->attempts.size(), 1U);
+  EXPECT_EQ(state(), before);
+  compute("w1", "b");
+  EXPECT_TRUE(settle(verdict(true)).ok());
+  EXPECT_EQ(history(), Names{"w1"});
+}
+
+TEST_F(ClientTest, OfSeveralAttemptsTheOneThatWasSentIsNamed) {
+  compute("w1", "a");
+  const Bytes wanted = bytes(compute("w1", "b").attempt.secret());
+  compute("w1", "c");
+  EXPECT_EQ(pending(), (Names{"w1", "w1", "w1"}));
+  const std::string message = refusal(verdict(true));
+  EXPECT_TRUE(says(message, "--proof"));
+  for (const char* proof : {"out/a.zka", "out/b.zka"}) EXPECT_TRUE(says(message, attempt_id(bytes(at(proof)))));
+  EXPECT_TRUE(says(refusal(verdict(true, "", at("w1.zka"))), "no such window is pending; pending: window 'w1'"));
+  ASSERT_TRUE(settle(verdict(false, "", at("out/a.zka"))).ok());
+  EXPECT_EQ(pending(), (Names{"w1", "w1"}));
+  ASSERT_TRUE(settle(verdict(true, "", at("out/b.zka"))).ok());
+  EXPECT_EQ(bytes(files().secret()), wanted);
+  EXPECT_EQ(pending(), Names{});
+}
+
+TEST_F(ClientTest, TwoWindowsMayWaitAndOneIsAccepted) {
+  compute("w1", "a");
+  compute("w2", "b");
+  EXPECT_EQ(pending(), (Names{"w1", "w2"}));
+  EXPECT_TRUE(says(refusal(verdict(true)), "--window"));
+  EXPECT_TRUE(says(refusal(verdict(false)), "--window"));
+  EXPECT_TRUE(says(refusal(verdict(true, "w3")), "no such window"));
+  ASSERT_TRUE(settle(verdict(true, "w2")).ok());
+  EXPECT_EQ(history(), Names{"w2"});
+  EXPECT_EQ(pending(), Names{});
+}
+
+TEST_F(ClientTest, ARejectionTakesAllAttemptsOfItsWindowAndNoOther) {
+  compute("w1", "a");
+  compute("w1", "b");
+  compute("w2", "c");
+  EXPECT_EQ(settle(verdict(false, "w1"))->attempts.size(), 2U);
+  EXPECT_EQ(pending(), Names{"w2"});
+}
+
+TEST_F(ClientTest, KilledAnywhereASettlementIsGoneOnWith) {
+  compute("w1", "a");
+  compute("w1", "b");
+  compute("w2", "c");
+  const fs::path kept = at("kept");
+  fs::copy(client(), kept, fs::copy_options::recursive);
+  for (const bool accepted : {true, false}) {
+    const SettleRequest request = verdict(accepted, "w1", accepted ? at("out/b.zka") : Path{});
+    ASSERT_TRUE(settle(request).ok());
+    const auto expected = state();
+    int fatal = 0;
+    for (bool killed = true; killed; ++fatal) {
+      fs::remove_all(client());
+      fs::copy(kept, client(), fs::copy_options::recursive);
+      killed = is_killed(fatal, [&](const std::function<void()>& change) {
+        SettleRequest fragile = request;
+        fragile.between_changes = change;
+        (void)settle(fragile);
+      });
+      // A window that all attempts are gone of is rejected; the state is what counts.
+      const auto again = settle(request);
+      if (accepted) {
+        EXPECT_TRUE(again.ok()) << again.error().message;
+      }
+      EXPECT_EQ(state(), expected) << accepted << " " << fatal;
+    }
+    EXPECT_GT(fatal, accepted ? 4 : 2);
+    fs::remove_all(client());
+    fs::copy(kept, client(), fs::copy_options::recursive);
+  }
+  fs::remove_all(kept);
+}
+
+// The next command finishes it, whichever it is.
+TEST_F(ClientTest, AWindowStartsFromASettlementThatWasCutShort) {
+  compute("w1");
+  ASSERT_TRUE(is_killed(0, [&](const std::function<void()>& change) {
+    SettleRequest fragile = verdict(true);
+    fragile.between_changes = change;
+    (void)settle(fragile);
+  }));
+  EXPECT_EQ(history(), Names{});
+  EXPECT_TRUE(says(refusal(window("w1", "b")), "applied to this client already"));
+  EXPECT_EQ(history(), Names{"w1"});
+  EXPECT_EQ(bytes(files().mask()), bytes(at("w1.zka")));
+}
+
+TEST_F(ClientTest, KilledAnywhereAWindowCanBeComputedAgain) {
+  const auto before = state();
+  bool killed = true;
+  for (int fatal = 0; killed; ++fatal) {
+    killed = is_killed(fatal, [&](const std::function<void()>& change) {
+      ThreadPool pool(1);
+      WorkSettings settings = world_->settings;
+      settings.pool = &pool;
+      UnlearnRequest fragile = window("w1");
+      fragile.between_changes = change;
+      (void)unlearn(fragile, settings);
+    });
+    // No proof is out of which the state after it is not kept.
+    const bool sent = fs::exists(at("out/a.zka"));
+    EXPECT_EQ(sent, !killed);
+    if (sent) {
+      EXPECT_TRUE(refusal(verdict(true, "", at("out/a.zka"))).empty());
+      continue;
+    }
+    EXPECT_EQ(bytes(files().secret()), before.at("secret.zka"));
+    EXPECT_EQ(refusal(window("w1"), true), "");
+    ASSERT_TRUE(settle(verdict(false)).ok());
+    EXPECT_EQ(state(), before);  // nothing is left of either run
+    EXPECT_EQ(std::distance(fs::directory_iterator(at("out")), fs::directory_iterator()), 2);
+    fs::remove_all(at("out"));
+  }
+}
+
+TEST_F(ClientTest, ADamagedOrForeignAttemptDoesNotBecomeTheState) {
+  const UnlearnReport done = compute("w1");
+  const Bytes settled = bytes(files().secret()), next = bytes(done.attempt.secret());
+  Bytes damaged = next;
+  damaged[damaged.size() / 2] ^= 1;
+  ASSERT_TRUE(write_file(done.attempt.secret(), damaged, {.overwrite = true}).ok());
+  EXPECT_TRUE(says(refusal(verdict(true)), "damaged"));
+  ASSERT_TRUE(write_file(done.attempt.secret(), settled, {.overwrite = true}).ok());
+  EXPECT_TRUE(says(refusal(verdict(true)), "does not follow the state"));
+  ASSERT_TRUE(write_file(done.attempt.secret(), bytes(at("alice/secret.zka")), {.overwrite = true}).ok());
+  EXPECT_TRUE(says(refusal(verdict(true)), "does not follow the state"));
+  EXPECT_EQ(bytes(files().secret()), settled);
+  EXPECT_EQ(pending(), Names{"w1"});
+}
+
+TEST_F(ClientTest, AFolderInUseIsLeftAlone) {
+  const FolderLock lock = *FolderLock::take(client());
+  EXPECT_TRUE(says(refusal(window("w1")), "in use"));
+  EXPECT_TRUE(says(refusal(verdict(true)), "in use"));
+}
+
+TEST_F(ClientTest, WhatAClientWouldNotPublishIsForItsOwner) {
+  const Attempt attempt = compute("w1").attempt;
+  for (const Path& file :
+       {files().secret(), attempt.secret(), attempt.proof(), attempt.mask(), at("out/a.safetensors")})
+    EXPECT_EQ(mode(file), 0600U) << file;
+  for (const Path& folder : {at("registered"), attempt.folder, attempt.folder.parent_path(), files().pending()})
+    EXPECT_EQ(mode(folder), 0700U) << folder;
+}
+
+TEST_F(ClientTest, OutputsThatAreInputsOrStateAreRefusedBeforeAnyWork) {
+  compute("w1");
+  const auto before = state();
+  const auto both = [&](const Path& out) {
+    UnlearnRequest model = window("w2", "b"), proof = window("w2", "b");
+    model.model_out = out;
+    proof.proof_out = out;
+    const std::string first = refusal(model, true), second = refusal(proof, true);
+    EXPECT_EQ(first, second);
+    return first;
+  };
+  for (const char* input : {"w2.zka", "model.safetensors", "store.zka"})
+    EXPECT_TRUE(says(both(at(input)), "is an input of this command")) << input;
+  for (const char* name : {"secret.zka", "registration.zka", "deployment.zka", "mask.zka", "pending", "pending/x",
+                           "settling/secret.zka", "pending/w1/x"})
+    EXPECT_TRUE(says(both(client() / name), "part of the client's state")) << name;
+  EXPECT_TRUE(says(both(at("no/such/folder")), "No such file or directory"));
+  UnlearnRequest same = window("w2", "b");
+  same.proof_out = same.model_out;
+  EXPECT_TRUE(says(refusal(same), "different names"));
+  EXPECT_TRUE(says(refusal(window("w2", "a")), "exists already"));
+  EXPECT_EQ(state(), before);
+}
+
+TEST_F(ClientTest, AFullDiskLeavesTheStateAndNoOutputs) {
+  const auto before = state();
+  const size_t secret = before.at("secret.zka").size();
+  for (const rlim_t limit : {rlim_t{100}, static_cast<rlim_t>(secret - 1)}) {  // the model fails, then the secret
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit unlimited{};
+    ::getrlimit(RLIMIT_FSIZE, &unlimited);
+    const rlimit small{limit, unlimited.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    const std::string message = refusal(window("w1"));
+    ::setrlimit(RLIMIT_FSIZE, &unlimited);
+    std::signal(SIGXFSZ, handler);
+    EXPECT_TRUE(says(message, "File too large")) << message;
+    EXPECT_EQ(state(), before);
+    EXPECT_TRUE(fs::is_empty(at("out")));
+  }
+}
+
+TEST_F(ClientTest, AnotherCheckpointIsRefused) {
+  Bytes weights, others;
+  ASSERT_TRUE(append_elements(Dtype::kF64, std::vector<double>(25), weights).ok());
+  ASSERT_TRUE(append_elements(Dtype::kF64, std::vector<double>{1, 2, 3.5}, others).ok());
+  const TensorSource covered = TensorSource::of({"covered", Dtype::kF64, {5, 5}}, weights);
+  const Path other = at("out/other.safetensors");
+  UnlearnRequest request = window("w1");
+  request.model = other;
+  ASSERT_TRUE(write_checkpoint(other, {covered, TensorSource::of({"other", Dtype::kF64, {3}}, others)}, {}).ok());
+  EXPECT_TRUE(says(refusal(request), "it is not the checkpoint that was registered: tensor 'other' differs"));
+  // Only in its type, and only where the window reaches: the weights there are those of the secret.
+  others.clear();
+  ASSERT_TRUE(append_elements(Dtype::kF32, std::vector<double>{1, 2, 3}, others).ok());
+  ASSERT_TRUE(
+      write_checkpoint(other, {covered, TensorSource::of({"other", Dtype::kF32, {3}}, others)}, {}, {.overwrite = true})
+          .ok());
+  EXPECT_TRUE(says(refusal(request), "tensor 'other' differs"));
+  others.clear();
+  ASSERT_TRUE(append_elements(Dtype::kF64, std::vector<double>{1, 2, 3}, others).ok());
+  ASSERT_TRUE(
+      write_checkpoint(other, {covered, TensorSource::of({"other", Dtype::kF64, {3}}, others)}, {}, {.overwrite = true})
+          .ok());
+  EXPECT_EQ(refusal(request), "");
+  EXPECT_EQ(pending(), Names{"w1"});
+}
+
+TEST_F(ClientTest, AMaskKeepsWhatTheLastOneRemoved) {
+  compute("w1");
+  write_mask("forgetful", {0, 3, 7, 8});
+  EXPECT_EQ(refusal(window("forgetful", "b")), "");  // nothing is settled yet
+  ASSERT_TRUE(settle(verdict(true, "w1")).ok());
+  EXPECT_TRUE(says(refusal(window("forgetful", "c")), "mask --after"));
+  ASSERT_TRUE(write_file(files().mask(), bytes(at("forgetful.zka")), {.overwrite = true}).ok());
+  EXPECT_TRUE(says(refusal(window("w2", "c")), "is not the mask of this client's last window"));
+}
+
+TEST_F(ClientTest, ANewRegistrationLeavesNothingOfTheOld) {
+  compute("w1");
+  ASSERT_TRUE(settle(verdict(true)).ok());
+  compute("w2", "b");
+  WorkSettings settings = world_->settings;
+  settings.force = true;
+  ASSERT_TRUE(register_client({.deployment = at("deployment.zka"),
+                               .model = at("model.safetensors"),
+                               .store = at("store.zka"),
+                               .client = "registered",
+                               .certificate = false,
+                               .out = client()},
+                              settings)
+                  .ok());
+  EXPECT_EQ(history(), Names{});
+  EXPECT_FALSE(fs::exists(files().pending()) || fs::exists(files().mask()));
+}
+
+// What a checkpoint opens
+
+TEST_F(ClientTest, ACheckpointOpensTheStateThatItIsTheModelOf) {
+  const auto opened = [&](const Path& model) { return *what_it_opens(client(), model, world_->settings); };
+  EXPECT_TRUE(opened(at("model.safetensors")).settled);
+  const Attempt first = compute("w1", "a").attempt;
+  compute("w2", "b");
+  OpensReport found = opened(at("out/a.safetensors"));
+  EXPECT_FALSE(found.settled);
+  ASSERT_EQ(found.attempts.size(), 1U);
+  EXPECT_EQ(found.attempts[0].id, first.id);
+  EXPECT_EQ(found.difference, "tensor 'covered' is not the committed one");
+  EXPECT_TRUE(opened(at("model.safetensors")).settled);
+  ASSERT_TRUE(settle(verdict(true, "w1")).ok());
+  EXPECT_TRUE(opened(at("out/a.safetensors")).settled);
+  found = opened(at("model.safetensors"));
+  EXPECT_FALSE(found.any());
+  EXPECT_EQ(names(found.windows), Names{"w1"});
+  EXPECT_FALSE(opened(at("out/b.safetensors")).any());
+}
+
+TEST_F(ClientTest, TheFirstTensorThatDiffersIsNamed) {
+  const auto difference = [&](const std::vector<double>& others, const std::string& name = "other") {
+    const Checkpoint model = *Checkpoint::open(at("model.safetensors"));
+    Bytes bytes_of_others;
+    EXPECT_TRUE(append_elements(Dtype::kF64, others, bytes_of_others).ok());
+    const Path path = at("out/other.safetensors");
+    fs::create_directories(at("out"));
+    EXPECT_TRUE(write_checkpoint(path,
+                                 {TensorSource::of(model.tensors()[0].info(), model.tensors()[0].data()),
+                                  TensorSource::of({name, Dtype::kF64, {others.size()}}, bytes_of_others)},
+                                 {}, {.overwrite = true})
+                    .ok());
+    const OpensReport found = *what_it_opens(client(), path, world_->settings);
+    EXPECT_EQ(found.any(), found.difference.empty());
+    return found.difference;
+  };
+  EXPECT_EQ(difference({1, 2, 3}), "");
+  EXPECT_EQ(difference({1, 2, 3.25}), "tensor 'other' is not the committed one");
+  EXPECT_TRUE(says(difference({1, 2, 1e300}), "other"));  // no fixed point at all
+  EXPECT_TRUE(says(difference({1, 2, 3, 4}), "other"));
+  EXPECT_TRUE(says(difference({1, 2, 3}, "another"), "other"));
+}
+
+}  // namespace
+}  // namespace zkapex

@@ -1,0 +1,159 @@
+#include "parties/settle.h"
+
+#include <algorithm>
+
+#include "attestation/inputs.h"
+#include "base/outputs.h"
+
+namespace zkapex {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Between = std::function<void()>;
+
+Status rename_if_there(const Path& from, const Path& to) {
+  std::error_code failed;
+  if (!fs::exists(from, failed)) return Done{};
+  fs::rename(from, to, failed);
+  if (failed) return error("cannot rename {} to {}: {}", from.string(), to.string(), failed.message());
+  return flush_folder_of(to);
+}
+
+// At once under its name, then piece by piece: half a folder is never taken for an attempt.
+Status remove_folder(const Path& folder) {
+  std::error_code failed;
+  if (!fs::exists(folder, failed)) return Done{};
+  ZKAPEX_TRY(TemporaryName doomed, TemporaryName::beside(folder));
+  ZKAPEX_CHECK(rename_if_there(folder, doomed.path()));
+  fs::remove_all(doomed.path(), failed);
+  if (failed) return error("cannot remove {}: {}", doomed.path().string(), failed.message());
+  doomed.release();
+  return Done{};
+}
+
+std::string list_of(const std::vector<Attempt>& attempts) {
+  std::string out;
+  for (const Attempt& attempt : attempts) {
+    out += fmt::format("{}window '{}' attempt {}", out.empty() ? "" : ", ", attempt.window, attempt.id);
+  }
+  return out;
+}
+
+bool one_window(const std::vector<Attempt>& attempts) {
+  return std::ranges::all_of(attempts, [&](const Attempt& a) { return a.window == attempts.front().window; });
+}
+
+// Those that the request is about.
+Result<std::vector<Attempt>> named_attempts(const SettleRequest& request, std::vector<Attempt> attempts) {
+  std::string id;
+  if (!request.proof.empty()) {
+    ZKAPEX_TRY(const Bytes proof, read_file(request.proof, kMaxPublicFile));
+    id = attempt_id(proof);
+  }
+  const std::string all = list_of(attempts);
+  std::erase_if(attempts, [&](const Attempt& a) {
+    return (!id.empty() && a.id != id) || (!request.window.empty() && a.window != request.window);
+  });
+  if (attempts.empty()) {
+    return error("{}: no such window is pending{}{}", request.client.string(), all.empty() ? "" : "; pending: ", all);
+  }
+  return attempts;
+}
+
+// The attempt's secret is whole, this client's, and follows its state.
+Status check_successor(const Attempt& attempt, const Deployment& deployment, const ClientSecret& current) {
+  ZKAPEX_TRY(const OpenSecret next, OpenSecret::open(attempt.secret(), deployment));
+  ZKAPEX_TRY(const Mask mask, read_mask(attempt.mask(), deployment));
+  History windows = current.windows;
+  windows.push_back({attempt.window, mask.digest()});
+  if (next.secret().registration != current.registration || next.secret().windows != windows)
+    return error("{} does not follow the state of this client", attempt.folder.string());
+  return Done{};
+}
+
+Status accept(const SettleRequest& request, const Attempt& attempt) {
+  const ClientFolder client{request.client};
+  ZKAPEX_CHECK(rename_if_there(attempt.folder, client.settling()));  // from here on it is decided
+  if (request.between_changes) request.between_changes();
+  return recover(client, request.between_changes);
+}
+
+Status reject(const SettleRequest& request, const std::vector<Attempt>& attempts) {
+  for (const Attempt& attempt : attempts) {
+    ZKAPEX_CHECK(remove_folder(attempt.folder));
+    std::error_code not_empty;
+    fs::remove(attempt.folder.parent_path(), not_empty);
+    if (request.between_changes) request.between_changes();
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Status recover(const ClientFolder& client, const std::function<void()>& between_changes) {
+  const auto next_change = [&] {
+    if (between_changes) between_changes();
+  };
+  remove_stale_temporaries(client.folder);
+  std::error_code failed;
+  for (fs::directory_iterator at(client.pending(), failed), end; !failed && at != end; at.increment(failed)) {
+    remove_stale_temporaries(at->path());
+  }
+  if (!fs::exists(client.settling(), failed)) return Done{};
+  ZKAPEX_CHECK(rename_if_there(client.settling() / "mask.zka", client.mask()));
+  next_change();
+  ZKAPEX_CHECK(rename_if_there(client.settling() / "secret.zka", client.secret()));
+  next_change();
+  ZKAPEX_CHECK(remove_folder(client.pending()));
+  next_change();
+  return remove_folder(client.settling());
+}
+
+Result<SettleReport> settle(const SettleRequest& request) {
+  const ClientFolder client{request.client};
+  ZKAPEX_TRY(const FolderLock lock, FolderLock::take(client.folder));
+  std::error_code ignored;
+  const bool unfinished = fs::exists(client.settling(), ignored);
+  ZKAPEX_CHECK(recover(client, request.between_changes));
+  ZKAPEX_TRY(const Deployment deployment, read_deployment(client.deployment()));
+  ZKAPEX_TRY(const ClientSecret current, read_secret_header(client.secret()));
+  const History& done = current.windows;
+  if (unfinished && request.accepted && request.window.empty()) return SettleReport{done.back().window, true, {}, done};
+  if (has_applied(done, request.window)) {
+    if (request.accepted) return SettleReport{request.window, true, {}, done};
+    return error("the window '{}' was accepted and settled before", request.window);
+  }
+  ZKAPEX_TRY(std::vector<Attempt> pending, pending_attempts(client));
+  ZKAPEX_TRY(const std::vector<Attempt> attempts, named_attempts(request, std::move(pending)));
+  if (!one_window(attempts)) return error("several windows are pending; say which by --window: {}", list_of(attempts));
+  if (request.accepted && attempts.size() > 1)
+    return error("the window was computed more than once; say which proof was accepted by --proof: {}",
+                 list_of(attempts));
+  SettleReport report{attempts.front().window, false, {}, current.windows};
+  for (const Attempt& attempt : attempts) report.attempts.push_back(attempt.id);
+  if (!request.accepted) {
+    ZKAPEX_CHECK(reject(request, attempts));
+    return report;
+  }
+  ZKAPEX_CHECK(check_successor(attempts.front(), deployment, current));
+  ZKAPEX_CHECK(accept(request, attempts.front()));
+  ZKAPEX_TRY(const ClientSecret moved, read_secret_header(client.secret()));
+  report.windows = moved.windows;
+  return report;
+}
+
+Status check_no_client_state(const ClientFolder& client, const Path& out) {
+  std::error_code failed;
+  const Path target = fs::weakly_canonical(out, failed), folder = fs::weakly_canonical(client.folder, failed);
+  const Path inside = target.lexically_relative(folder);
+  const bool in_state_folder =
+      !inside.empty() && (*inside.begin() == client.pending().filename() || *inside.begin() == "settling");
+  const Status replaced =
+      check_outputs({out}, {client.deployment(), client.registration(), client.secret(), client.mask()}, true);
+  if (replaced.ok() && !in_state_folder) return Done{};
+  return error("{} is part of the client's state; choose another name for the output", out.string());
+}
+
+}  // namespace zkapex

@@ -1,0 +1,34 @@
+// What becomes of a pending window, once the provider has said whether it accepts it.
+#pragma once
+
+#include "parties/pending.h"
+
+namespace zkapex {
+
+struct SettleRequest {
+  Path client;  // folder
+  bool accepted = false;
+  std::string window;  // empty: the only one that is pending
+  Path proof;          // the proof file that was sent, where a window was computed more than once; empty otherwise
+  std::function<void()> between_changes = {};  // called between any two changes on disk
+};
+struct SettleReport {
+  std::string window;
+  bool before = false;                // it was accepted by an earlier call
+  std::vector<std::string> attempts;  // ids: the accepted one, or those that were removed
+  History windows;                    // the client's now
+};
+
+// Accepted: the attempt becomes the client's state and its mask the last mask; all other attempts, which start from the
+// state before and can never be accepted, go, and the old weights with them. Rejected: the attempt goes, or all of its
+// window where no proof is named, and the state stays. Stopped at any point, the same call goes on.
+[[nodiscard]] Result<SettleReport> settle(const SettleRequest& request);
+
+// Finishes a settlement that was stopped, and removes what killed processes left. For whoever holds the folder's lock,
+// before anything is read.
+[[nodiscard]] Status recover(const ClientFolder& client, const std::function<void()>& between_changes = {});
+
+// An error where writing to `out` would replace a file that is part of the client's state.
+[[nodiscard]] Status check_no_client_state(const ClientFolder& client, const Path& out);
+
+}  // namespace zkapex

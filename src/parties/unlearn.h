@@ -1,0 +1,29 @@
+// A client's window, from files to files.
+#pragma once
+
+#include "parties/pending.h"
+#include "parties/unlearned_file.h"
+
+namespace zkapex {
+
+struct UnlearnRequest {
+  Path client;  // folder
+  Path mask;
+  Operator op = Operator::kGroupObs;
+  Path model_out, proof_out;
+  Path model, store;  // where they are now, if not where they were at registration; empty otherwise
+  std::function<void()> between_changes = {};  // called between any two changes on disk at the end
+};
+struct UnlearnReport {
+  ObsSummary summary;
+  Attempt attempt;
+  uint64_t masked = 0;
+  size_t proof_bytes = 0;
+  std::vector<Widened> widened;
+  Timings seconds;
+};
+// The client's state stays where it is: the state after the window is kept as a pending attempt until it is settled.
+// Outputs can be written before any work is done, and appear only when the attempt is safe on disk.
+[[nodiscard]] Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings& settings);
+
+}  // namespace zkapex
