@@ -41,7 +41,7 @@ class Attestation(WithWorld):
         self.assertEqual(json.loads(run.stdout)["operator"], "mask-only")
         before = read_safetensors(self.root / "alice.safetensors")
         after = read_safetensors(self.scratch / "u.safetensors")
-        self.assertTrue(all(u == v or v == 0 for name in before for u, v in zip(before[name], after[name])))
+        self.assertTrue(all(abs(u - v) <= 2**-37 or v == 0 for name in before for u, v in zip(before[name], after[name])))
         # Passed off as compensated: the operator's byte comes first, behind magic and version; the digest is made anew.
         data = bytearray((self.scratch / "p.zka").read_bytes())
         data[12] = 1
@@ -60,6 +60,7 @@ class Attestation(WithWorld):
         shutil.copy(self.root / "alice.safetensors", model)
         shutil.copy(self.root / "alice-store.zka", store)
         self.check_accepted(self.unlearn(state, "w1.zka", "--model", model, "--curvature", store))
+        self.check_accepted(zkapex("settle", "--client", state, "--accepted"))
         shown = json.loads(zkapex("inspect", "--json", state / "secret.zka").stdout)
         self.assertEqual((shown["model"], shown["curvature"]), (str(model), str(store)))
         self.assertEqual([w["window"] for w in shown["windows"]], ["w1"])
@@ -95,8 +96,9 @@ class Attestation(WithWorld):
         self.assertEqual(list(self.scratch.iterdir()), [state])
 
     def test_secrets_are_for_their_owner(self):
-        self.assertEqual(stat.S_IMODE((self.root / "alice/secret.zka").stat().st_mode), 0o600)
-        self.assertEqual(stat.S_IMODE((self.root / "alice-1/secret.zka").stat().st_mode), 0o600)
+        for name in ("alice/secret.zka", "alice-1/secret.zka", "alice-1.safetensors", "alice-store.zka"):
+            self.assertEqual(stat.S_IMODE((self.root / name).stat().st_mode), 0o600, name)
+        self.assertEqual(stat.S_IMODE((self.root / "alice").stat().st_mode), 0o700)
 
     def test_existing_outputs_are_kept_unless_forced(self):
         state, kept = self.copy_of("alice"), self.scratch / "u.safetensors"
@@ -116,7 +118,7 @@ class Attestation(WithWorld):
         ):
             self.check_refused(zkapex(*arguments), "exists already", "--force")
 
-    def test_a_killed_window_leaves_the_old_state_or_the_new_one(self):
+    def test_a_killed_window_can_be_repeated(self):
         for number, delay in enumerate((0.0, 0.03, 0.06, 0.1, 0.15)):
             state = self.scratch / f"state-{number}"
             shutil.copytree(self.root / "alice", state)
@@ -128,10 +130,10 @@ class Attestation(WithWorld):
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-            windows = json.loads(zkapex("inspect", "--json", state / "secret.zka").stdout)["windows"]
-            if not windows:
+            if not proof.exists():
                 self.check_accepted(zkapex(*arguments, "--force"))
             self.check_accepted(self.verify(proof=proof))
+            self.check_accepted(zkapex("settle", "--client", state, "--accepted", "--proof", proof))
             self.assertTrue(out.is_file())
 
     def test_an_interrupted_registration_is_begun_again(self):
@@ -222,7 +224,7 @@ class Attestation(WithWorld):
         self.check_refused(zkapex("inspect", self.scratch / "noise"), "noise")
 
     def test_help_teaches_by_examples(self):
-        for command in ("inspect", "deploy", "mask", "curvature", "register", "unlearn", "admit", "verify"):
+        for command in ("inspect", "deploy", "mask", "curvature", "register", "unlearn", "settle", "admit", "verify"):
             run = zkapex(command, "--help")
             self.assertEqual((run.returncode, run.stderr), (0, ""))
             self.assertIn(f"Examples:\n  zkapex {command} ", run.stdout)

@@ -21,15 +21,28 @@ for layer in range(LAYERS):
     SHAPES[f"vit.encoder.layer.{layer}.output.dense.weight"] = (12, 19)  # ends in a partial block
     SHAPES[f"vit.encoder.layer.{layer}.attention.output.dense.weight"] = (12, 12)
 COVERED = [name for name in SHAPES if "intermediate" in name or (".output.dense" in name and "attention" not in name)]
+FORMATS = {"F16": "e", "F32": "f", "F64": "d"}
 COVERED_WEIGHTS = sum(math.prod(SHAPES[name]) for name in COVERED)
 
 
-def write_safetensors(path, tensors):
-    """tensors: {name: (shape, numbers)}, all as F32."""
+def pack(dtype, numbers):
+    if dtype == "BF16":  # the upper half of an F32, cut off
+        return b"".join(struct.pack("<f", v)[2:] for v in numbers)
+    return struct.pack(f"<{len(numbers)}{FORMATS[dtype]}", *numbers)
+
+
+def unpack(dtype, data):
+    if dtype == "BF16":
+        return tuple(struct.unpack("<f", b"\0\0" + data[k:k + 2])[0] for k in range(0, len(data), 2))
+    return struct.unpack(f"<{len(data) // struct.calcsize(FORMATS[dtype])}{FORMATS[dtype]}", data)
+
+
+def write_safetensors(path, tensors, dtype="F32"):
+    """tensors: {name: (shape, numbers)}"""
     header, data = {}, b""
     for name, (shape, numbers) in tensors.items():
-        piece = struct.pack(f"<{len(numbers)}f", *numbers)
-        header[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [len(data), len(data) + len(piece)]}
+        piece = pack(dtype, numbers)
+        header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [len(data), len(data) + len(piece)]}
         data += piece
     text = json.dumps(header).encode()
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
@@ -43,14 +56,14 @@ def read_safetensors(path):
     for name, entry in header.items():
         if name != "__metadata__":
             begin, end = entry["data_offsets"]
-            out[name] = struct.unpack(f"<{(end - begin) // 4}f", raw[8 + length + begin:8 + length + end])
+            out[name] = unpack(entry["dtype"], raw[8 + length + begin:8 + length + end])
     return out
 
 
-def write_model(path, seed, scale=0.1):
+def write_model(path, seed, scale=0.1, dtype="F32"):
     rng = random.Random(seed)
     write_safetensors(path, {name: (shape, [rng.gauss(0, scale) for _ in range(math.prod(shape))])
-                             for name, shape in SHAPES.items()})
+                             for name, shape in SHAPES.items()}, dtype)
 
 
 def write_fisher(path, seed, samples=32):
@@ -109,8 +122,8 @@ class World:
         return self.ok("admit", "--ledger", self.path(ledger), "--deployment", self.path("deployment.zka"), "--registration",
                        *(self.path(f"{client}/registration.zka") for client in clients), "--allow-uncertified", "--json")
 
-    def client(self, name, seed, flags):
-        write_model(self.folder / f"{name}.safetensors", seed)
+    def client(self, name, seed, flags, dtype="F32"):
+        write_model(self.folder / f"{name}.safetensors", seed, dtype=dtype)
         write_fisher(self.folder / f"{name}-fisher.safetensors", seed)
         common = ["--deployment", self.path("deployment.zka"), "--model", self.path(f"{name}.safetensors"), "--json"]
         self.ok("curvature", *common, "--fisher", self.path(f"{name}-fisher.safetensors"),
@@ -125,7 +138,7 @@ def zkapex(*arguments, **environment):
 
 
 class WithWorld(unittest.TestCase):
-    """Alice and bob have done their first window, which no provider has seen yet."""
+    """Alice and bob have done their first window and take it for accepted; no provider has seen it yet."""
 
     @classmethod
     def setUpClass(cls):
@@ -137,6 +150,7 @@ class WithWorld(unittest.TestCase):
             cls.world.ok("unlearn", "--client", cls.world.path(f"{name}-1"), "--mask", cls.world.path("w1.zka"),
                          "-o", cls.world.path(f"{name}-1.safetensors"), "--proof", cls.world.path(f"{name}-1.zka"),
                          "--json")
+            cls.world.ok("settle", "--client", cls.world.path(f"{name}-1"), "--accepted", "--json")
 
     @classmethod
     def tearDownClass(cls):

@@ -16,6 +16,7 @@
 #include "attestation/window_verifier.h"
 #include "base/memory.h"
 #include "cli/command.h"
+#include "unlearning/apply.h"
 #include "unlearning/dense_obs.h"
 
 namespace zkapex::cli {

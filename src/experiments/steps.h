@@ -8,6 +8,7 @@
 #include "learning/fisher_store.h"
 #include "learning/saliency.h"
 #include "learning/training.h"
+#include "unlearning/apply.h"
 
 namespace zkapex {
 
