@@ -13,6 +13,8 @@ void LearningFlags::offer_model(CLI::App& command) {
   command.add_option("--model", model, "Directory of the model: config.json and safetensors")
       ->required()
       ->type_name("DIR");
+  command.add_option("--weights", weights, "Weights in place of those in the directory: what unlearn wrote")
+      ->type_name("FILE");
   command.add_option("--adapter", adapter, "LoRA adapter in PEFT's files, to be merged into the model")
       ->type_name("DIR");
 }
@@ -49,7 +51,7 @@ Result<Samples> Session::samples(std::string_view set) {
 
 Result<std::unique_ptr<Model>> load_flagged_model(const LearningFlags& flags, const Placement& placement,
                                                   std::optional<int64_t> classes) {
-  ZKAPEX_TRY(auto model, load_model(flags.model, {placement, classes, flags.seed}));
+  ZKAPEX_TRY(auto model, load_model(flags.model, {placement, classes, flags.seed, flags.weights}));
   if (!flags.adapter.empty()) {
     ZKAPEX_CHECK(load_lora(*model, flags.adapter));
     merge_lora(*model);
@@ -62,14 +64,17 @@ Result<Session> open_session(const LearningFlags& flags) {
   start_libtorch(flags.common.threads);
   ZKAPEX_TRY(out.placement, placement_on(flags.device));
   ZKAPEX_TRY(out.splits, Splits::load(flags.splits));
+  out.directory = flags.model;
   ZKAPEX_TRY(out.model, load_flagged_model(flags, out.placement));
   ZKAPEX_TRY(out.format, InputFormat::of_model(flags.model, out.model->config(), flags.window));
   out.format.progress = flags.common.progress_style();
   return out;
 }
 
-Result<std::unique_ptr<Model>> load_other_model(const Session& session, const path& directory) {
-  return load_model(directory, {.placement = session.placement});
+Result<std::unique_ptr<Model>> load_other_model(const Session& session, const path& model) {
+  if (std::filesystem::is_regular_file(model))
+    return load_model(session.directory, {.placement = session.placement, .weights = model});
+  return load_model(model, {.placement = session.placement});
 }
 
 BatchSource counted(BatchSource batches, Progress& progress) {
@@ -104,6 +109,9 @@ Result<RunRecord> RunRecord::begin(const CLI::App& command, const LearningFlags&
   out.document_["versions"] = runtime_versions(session.placement);
   nlohmann::json digests = nlohmann::json::object();
   ZKAPEX_TRY(digests["model"], model_digests(flags.model));
+  if (!flags.weights.empty()) {
+    ZKAPEX_TRY(digests["weights"], file_digest(flags.weights));
+  }
   if (!flags.adapter.empty()) {
     ZKAPEX_TRY(digests["adapter"], model_digests(flags.adapter));
   }
@@ -126,10 +134,14 @@ Status RunRecord::add_output(const path& file) {
   return Done{};
 }
 
-Status RunRecord::claim(const path& unfinished, const path& note, bool force) const {
+std::string RunRecord::run() const {
   nlohmann::ordered_json run = document_;
   for (const char* name : {"--force", "--json", "--quiet"}) run["options"].erase(name);
-  const std::string text = run.dump(2) + "\n";
+  return run.dump(2) + "\n";
+}
+
+Status RunRecord::claim(const path& unfinished, const path& note, bool force) const {
+  const std::string text = run();
   std::error_code code;
   if (std::filesystem::exists(unfinished, code)) {
     const auto begun = read_text(note);

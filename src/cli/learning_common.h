@@ -39,12 +39,12 @@ void offer_device(CLI::App& command, std::string& device);
 
 struct LearningFlags {
   CommonFlags common;
-  path model, adapter, splits;
+  path model, weights, adapter, splits;
   std::string device = "cpu";
   uint64_t seed = 0;
   int64_t window = 128;
 
-  void offer_model(CLI::App& command);  // --model, --adapter
+  void offer_model(CLI::App& command);  // --model, --weights, --adapter
   void offer_splits(CLI::App& command);
   void offer_runtime(CLI::App& command);  // --device, --threads, --seed, --json, --quiet, --force
 };
@@ -53,6 +53,7 @@ struct LearningFlags {
 class Session {
  public:
   Placement placement;
+  path directory;  // of the model
   std::unique_ptr<Model> model;
   InputFormat format;
   Splits splits;
@@ -67,7 +68,8 @@ class Session {
 // The model of the flags, with the adapter merged into its weights. `classes` as for load_model.
 [[nodiscard]] Result<std::unique_ptr<Model>> load_flagged_model(const LearningFlags& flags, const Placement& placement,
                                                                 std::optional<int64_t> classes = {});
-[[nodiscard]] Result<std::unique_ptr<Model>> load_other_model(const Session& session, const path& directory);
+// Another model: its folder, or a checkpoint for the configuration of the session's model.
+[[nodiscard]] Result<std::unique_ptr<Model>> load_other_model(const Session& session, const path& model);
 
 // Tells `progress` of the samples of every batch that goes by. It must outlive the source.
 [[nodiscard]] BatchSource counted(BatchSource batches, Progress& progress);
@@ -87,6 +89,8 @@ class RunRecord {
   // To standard output: the whole record as JSON, or `line`.
   void print(bool json, const std::string& line) const;
 
+  // All that decides the result: the record so far, without the options that only say how to tell of it.
+  [[nodiscard]] std::string run() const;
   // A stopped run is gone on with only by the command, options and inputs that began it: `note`, beside the unfinished
   // output, tells which these were. What another run has left is an error, or is removed with `force`.
   [[nodiscard]] Status claim(const path& unfinished, const path& note, bool force) const;

@@ -81,7 +81,7 @@ Result<Verdict> run_tokenize(const TokenizeFlags& flags) {
     Progress progress(flags.common.progress_style(), "tokenize", "bytes", text.size());
     ids = tokenizer.encode(text, special, [&](size_t bytes) { progress.advance(bytes); });
   }
-  fmt::print("{}\n", nlohmann::json(ids).dump());
+  fmt::print("{}\n", flags.common.json ? nlohmann::json{{"ids", ids}}.dump() : nlohmann::json(ids).dump());
   return Verdict::kDone;
 }
 
@@ -90,6 +90,13 @@ struct TrainTokenizerFlags {
   BpeTraining options;
   CommonFlags common;
 };
+
+Result<Tokenizer> merge(BpeTrainer& trainer, const TrainTokenizerFlags& flags) {
+  Progress progress(flags.common.progress_style(), "merge", "tokens", flags.options.size);
+  BpeTraining options = flags.options;
+  options.advance = [&] { progress.advance(); };
+  return trainer.train(options);
+}
 
 Result<Verdict> run_train_tokenizer(const TrainTokenizerFlags& flags) {
   ZKAPEX_CHECK(check_output(flags.output / "tokenizer.json", flags.common.force));
@@ -103,10 +110,7 @@ Result<Verdict> run_train_tokenizer(const TrainTokenizerFlags& flags) {
       progress.advance();
     }
   }
-  Progress progress(flags.common.progress_style(), "merge", "tokens", flags.options.size);
-  BpeTraining options = flags.options;
-  options.advance = [&] { progress.advance(); };
-  ZKAPEX_TRY(const Tokenizer tokenizer, trainer.train(options));
+  ZKAPEX_TRY(const Tokenizer tokenizer, merge(trainer, flags));
   std::error_code code;
   std::filesystem::create_directories(flags.output, code);
   if (code) return error("{} cannot be made: {}", flags.output.string(), code.message());
@@ -172,8 +176,11 @@ void add_tokenize(CLI::App& parent, Action& action) {
       ->required()
       ->type_name("DIR");
   command->add_flag("--no-special", flags->no_special, "Without special tokens around the text");
+  flags->common.offer_json(*command);
   flags->common.offer_quiet(*command);
-  command->footer("Examples:\n  printf 'A photo of a cat' | zkapex tokenize --tokenizer opt-125m");
+  command->footer(
+      "Reads text from standard input and prints the ids as a JSON array, with --json as {\"ids\": [...]}.\n\n"
+      "Examples:\n  printf 'A photo of a cat' | zkapex tokenize --tokenizer opt-125m");
   command->callback([flags, &action] { action = [flags] { return run_tokenize(*flags); }; });
 }
 

@@ -216,15 +216,15 @@ Result<Verdict> run_evaluate(const CLI::App& command, const EvaluateFlags& flags
   }
   ZKAPEX_TRY(Session session, open_session(flags.learning));
   ZKAPEX_TRY(const json found, Evaluator(flags, session).run());
-  if (flags.learning.common.json) {
-    fmt::print("{}\n", found.dump(2));
-  } else {
-    print_text(found);
-  }
   if (!flags.output.empty()) {
     ZKAPEX_TRY(RunRecord record, RunRecord::begin(command, flags.learning, session));
     record.add("metrics", found);
     ZKAPEX_CHECK(record.write(flags.output));
+  }
+  if (flags.learning.common.json) {
+    fmt::print("{}\n", found.dump(2));
+  } else {
+    print_text(found);
   }
   return Verdict::kDone;
 }
@@ -242,10 +242,10 @@ void add_evaluate(CLI::App& parent, Action& action) {
       ->capture_default_str();
   command->add_option("--batch", flags->batch, "Samples at a time")->check(CLI::PositiveNumber)->capture_default_str();
   command->add_option("--exact", flags->exact, "Exactly retrained model: adds the alignments A_f and A_p")
-      ->type_name("DIR");
-  command->add_option("--before", flags->before, "Personal model before unlearning")->type_name("DIR");
+      ->type_name("MODEL");
+  command->add_option("--before", flags->before, "Personal model before unlearning")->type_name("MODEL");
   command->add_option("--masked", flags->masked, "Model that was only masked: adds the recovery (with --before)")
-      ->type_name("DIR");
+      ->type_name("MODEL");
   command->add_option("--mask", flags->mask, "Mask: adds the terms of the loss on the forget set (with --before)")
       ->type_name("FILE");
   command->add_option("--deployment", flags->deployment, "Deployment of the mask")->type_name("FILE");
@@ -254,10 +254,13 @@ void add_evaluate(CLI::App& parent, Action& action) {
       ->type_name("FILE");
   flags->learning.offer_runtime(*command);
   command->footer(
+      "What unlearn writes is a checkpoint without a config.json: --model is the folder of the model that it was made "
+      "from,\n"
+      "--weights the file. MODEL is a folder, or such a file too.\n\n"
       "Examples:\n"
       "  zkapex evaluate --model personal --splits splits.json\n"
-      "  zkapex evaluate --model unlearned --splits splits.json --exact exact --before personal \\\n"
-      "    --masked masked --json");
+      "  zkapex evaluate --model personal --weights unlearned.safetensors --splits splits.json --exact exact \\\n"
+      "    --before personal --masked masked --json");
   command->callback(
       [flags, command, &action] { action = [flags, command] { return run_evaluate(*command, *flags); }; });
 }

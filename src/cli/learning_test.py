@@ -172,11 +172,9 @@ class Pipeline(Case):
         self.run_ok("register", "--deployment", self.root / "deployment.zka", "--model",
                     self.root / "personal" / "model.safetensors", "--curvature", self.root / "store.zka", "--client", "c", "-q",
                     "-o", self.here / "client")
-        unlearned = self.here / "unlearned"
-        unlearned.mkdir()
-        shutil.copy(self.root / "personal" / "config.json", unlearned)
-        self.run_ok("unlearn", "--client", self.here / "client", "--mask", self.root / "psi.zka", "-q", "-o",
-                    unlearned / "model.safetensors", "--proof", self.here / "proof.zka")
+        unlearned = self.here / "unlearned.safetensors"
+        self.run_ok("unlearn", "--client", self.here / "client", "--mask", self.root / "psi.zka", "-q", "-o", unlearned,
+                    "--proof", self.here / "proof.zka")
         self.run_ok("verify", "--deployment", self.root / "deployment.zka", "--registration",
                     self.here / "client" / "registration.zka", "--mask", self.root / "psi.zka", "--proof",
                     self.here / "proof.zka", "-q")
@@ -189,10 +187,14 @@ class Pipeline(Case):
         self.assertEqual(changed, removed)
         self.assertEqual(json.loads((masked / "baseline.json").read_text())["inputs"]["mask"], sha256(self.root / "psi.zka"))
 
-        figures = self.evaluate(unlearned, "--before", self.root / "personal", "--masked", masked, *with_mask, "--exact",
+        self.check_refused(zkapex("evaluate", "--model", unlearned, *self.common), "unlearned.safetensors", "--weights")
+        figures = self.evaluate(self.root / "personal", "--weights", unlearned, "--before", self.root / "personal", "--masked", masked, *with_mask, "--exact",
                                 self.root / "original", "-o", self.here / "figures.json")
         self.assertEqual(json.loads((self.here / "figures.json").read_text())["metrics"], figures)
+        self.assertEqual(json.loads((self.here / "figures.json").read_text())["inputs"]["weights"], sha256(unlearned))
         self.assertEqual(set(figures), {"sets", "membership", "alignment", "recovery", "forgetting"})
+        again = self.evaluate(self.root / "personal", "--exact", unlearned)["alignment"]
+        self.assertGreater(again["forget"], 0)
         self.assertEqual(set(figures["alignment"]), {"forget", "personal-test"})
         self.assertEqual(figures["recovery"]["before"], self.evaluate(self.root / "personal")["sets"]["personal-test"]["accuracy"])
         self.assertEqual(figures["recovery"]["masked"], self.evaluate(masked)["sets"]["personal-test"]["accuracy"])
@@ -409,6 +411,8 @@ class Formats(Case):
                 run = subprocess.run([PROGRAM, "tokenize", "--tokenizer", DATA / "bpe", *flag],
                                      input=case["text"].encode(), capture_output=True, timeout=60)
                 self.assertEqual(json.loads(run.stdout), case[key])
+        told = self.run_ok("tokenize", "--tokenizer", DATA / "bpe", "--json", text="")
+        self.assertEqual(set(json.loads(told)), {"ids"})
 
     def test_text_from_files_to_a_model(self):
         (self.here / "code").mkdir()

@@ -51,6 +51,7 @@ void offer_training(CLI::App& command, TrainFlags& f) {
 Result<Session> open_training_session(const TrainFlags& flags) {
   if (!flags.from_scratch && flags.classes == 0) return open_session(flags.learning);
   if (flags.from_scratch && !flags.learning.adapter.empty()) return error("--from-scratch leaves nothing to adapt");
+  if (flags.from_scratch && !flags.learning.weights.empty()) return error("--from-scratch takes no --weights");
   Session out;
   start_libtorch(flags.learning.common.threads);
   ZKAPEX_TRY(out.placement, placement_on(flags.learning.device));
@@ -76,6 +77,20 @@ Status add_adapters(Model& model, Method method, const TrainFlags& flags) {
   return Done{};
 }
 
+// The bar has ended when this returns: nothing is printed behind it.
+Result<TrainingReport> train_in_sight(Model& model, const Samples& samples, Method method, const TrainFlags& flags,
+                                      const std::string& label) {
+  const auto total = static_cast<uint64_t>(samples.size() * flags.options.epochs);
+  Progress progress(flags.learning.common.progress_style(), label, "samples", total);
+  bool started = false;
+  return train(model, samples, method, flags.options, [&](const TrainingStep& step) -> Status {
+    if (!started) progress.advance(static_cast<uint64_t>((step.step - 1) * flags.options.batch));  // a resumed run
+    started = true;
+    progress.advance(static_cast<uint64_t>(step.samples));
+    return Done{};
+  });
+}
+
 Result<Verdict> run_training(const CLI::App& command, TrainFlags flags) {
   const path state = flags.output / "training.safetensors", note = flags.output / "training.json";
   ZKAPEX_CHECK(check_output(flags.output / "model.safetensors", flags.learning.common.force));
@@ -94,16 +109,7 @@ Result<Verdict> run_training(const CLI::App& command, TrainFlags flags) {
   ZKAPEX_TRY(RunRecord record, RunRecord::begin(command, flags.learning, session));
   ZKAPEX_CHECK(record.claim(state, note, flags.learning.common.force));
   flags.options.checkpoint = state;
-  const auto total = static_cast<uint64_t>(samples.size() * flags.options.epochs);
-  Progress progress(flags.learning.common.progress_style(), command.get_name(), "samples", total);
-  bool started = false;
-  const auto observe = [&](const TrainingStep& step) -> Status {
-    if (!started) progress.advance(static_cast<uint64_t>((step.step - 1) * flags.options.batch));  // a resumed run
-    started = true;
-    progress.advance(static_cast<uint64_t>(step.samples));
-    return Done{};
-  };
-  ZKAPEX_TRY(const TrainingReport report, train(*session.model, samples, method, flags.options, observe));
+  ZKAPEX_TRY(const TrainingReport report, train_in_sight(*session.model, samples, method, flags, command.get_name()));
 
   record.add("training", {{"steps", report.steps},
                           {"resumed_at", report.resumed_at},

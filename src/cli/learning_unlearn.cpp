@@ -73,6 +73,9 @@ Result<std::string> write_mask(const SaliencyFlags& flags, Session& session, Run
   ZKAPEX_TRY(mask.support, top_coordinates(score_source(scores), coordinates, count));
   ZKAPEX_CHECK(mask.check());
   ZKAPEX_CHECK(write_file(flags.output, mask.serialize(), {.overwrite = flags.learning.common.force}));
+  const std::vector<std::string> warnings = mask_warnings(count, coordinates);
+  print_warnings(warnings);
+  if (!warnings.empty()) record.add("warnings", warnings);
   record.add("mask", {{"coordinates", coordinates}, {"masked", count}, {"digest", to_hex(mask.digest())}});
   return fmt::format("{}: {} of {} weights", flags.output.string(), count, coordinates);
 }
@@ -112,6 +115,22 @@ struct FisherFlags {
   path deployment, output;
 };
 
+// The bars have ended when this returns: nothing is printed behind them.
+Result<FisherStoreReport> write_store(Model& model, const Samples& samples, const Deployment& deployment,
+                                      const FisherStoreOptions& options, const FisherFlags& flags) {
+  const ProgressStyle style = flags.learning.common.progress_style();
+  ThreadPool pool(flags.learning.common.threads);
+  // Blocks are finished at the end of a pass over the samples: each pass tells of itself.
+  Progress progress(style, "fisher", "blocks", deployment.layout().blocks());
+  const BatchSource batches = samples.batches(flags.batch, flags.samples, flags.learning.seed);
+  const BatchSource source = [&](const BatchVisitor& visit) {
+    Progress pass(style, "gradients", "samples", static_cast<uint64_t>(used_samples(samples, flags.samples)));
+    return counted(batches, pass)(visit);
+  };
+  return write_fisher_store(model, source, deployment, options, flags.output, pool,
+                            [&](uint64_t blocks) { progress.advance(blocks); });
+}
+
 Result<Verdict> run_fisher(const CLI::App& command, const FisherFlags& flags) {
   ZKAPEX_CHECK(check_output(flags.output, flags.learning.common.force));
   ZKAPEX_TRY(const Deployment deployment, read_deployment(flags.deployment));
@@ -122,24 +141,10 @@ Result<Verdict> run_fisher(const CLI::App& command, const FisherFlags& flags) {
   options.damping = {flags.absolute ? Damping::Kind::kAbsolute : Damping::Kind::kRelative, flags.damping};
   options.overwrite = learning.common.force;
   if (learning.common.memory) options.memory = static_cast<int64_t>(learning.common.memory->bytes());
-  const path note = flags.output.string() + ".partial.json";
   ZKAPEX_TRY(RunRecord record, RunRecord::begin(command, learning, session));
   ZKAPEX_CHECK(record.add_input("deployment", flags.deployment));
-  ZKAPEX_CHECK(record.claim(flags.output.string() + ".partial", note, learning.common.force));
-  ThreadPool pool(learning.common.threads);
-  // Blocks are finished at the end of a pass over the samples: each pass tells of itself.
-  Progress progress(learning.common.progress_style(), "fisher", "blocks", deployment.layout().blocks());
-  const BatchSource batches = samples.batches(flags.batch, flags.samples, learning.seed);
-  const BatchSource source = [&](const BatchVisitor& visit) {
-    Progress pass(learning.common.progress_style(), "gradients", "samples",
-                  static_cast<uint64_t>(used_samples(samples, flags.samples)));
-    return counted(batches, pass)(visit);
-  };
-  ZKAPEX_TRY(const FisherStoreReport report,
-             write_fisher_store(*session.model, source, deployment, options, flags.output, pool,
-                                [&](uint64_t blocks) { progress.advance(blocks); }));
-  std::error_code ignored;
-  std::filesystem::remove(note, ignored);
+  options.run = record.run();
+  ZKAPEX_TRY(const FisherStoreReport report, write_store(*session.model, samples, deployment, options, flags));
   ZKAPEX_CHECK(record.add_output(flags.output));
   const StoreStatistics& s = report.factors;
   record.add("fisher", {{"samples", report.fisher.samples},

@@ -72,7 +72,7 @@ Result<std::unique_ptr<Model>> load(const fs::path& directory, const LoadOptions
       ZKAPEX_TRY(config, with_classes(config, *options.classes));
     }
   }
-  ZKAPEX_TRY(const Checkpoint checkpoint, Checkpoint::open(directory));
+  ZKAPEX_TRY(const Checkpoint checkpoint, Checkpoint::open(options.weights.empty() ? directory : options.weights));
   std::unique_ptr<Model> model = make_model(config, options.placement);
   const bool new_classifier = needs_new_classifier(checkpoint, options);
   if (new_classifier) initialize(*model, options.seed);
@@ -84,8 +84,12 @@ Result<std::unique_ptr<Model>> load(const fs::path& directory, const LoadOptions
 }  // namespace
 
 Result<std::unique_ptr<Model>> load_model(const fs::path& directory, const LoadOptions& options) {
+  if (fs::is_regular_file(directory)) {
+    return error("{} is a file; a model is a folder with config.json in it, and --weights takes a checkpoint for it",
+                 directory.string());
+  }
   auto model = catch_torch([&] { return load(directory, options); });
-  if (!model.ok()) return model.error().within(directory.string());
+  if (!model.ok()) return model.error().within((options.weights.empty() ? directory : options.weights).string());
   return model;
 }
 

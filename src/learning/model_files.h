@@ -13,7 +13,8 @@ struct LoadOptions {
   Placement placement = {};
   // A classifier for so many classes; one of another size in the checkpoint is replaced by a new one.
   std::optional<int64_t> classes = {};
-  uint64_t seed = 0;  // of a new classifier
+  uint64_t seed = 0;                   // of a new classifier
+  std::filesystem::path weights = {};  // a checkpoint in place of the directory's own: what `unlearn` writes
 };
 
 // Every parameter must be there with its shape, and nothing else: the first tensor that does not fit is named.
