@@ -123,6 +123,8 @@ TEST_F(GeneratorsTest, ADamagedCacheIsRebuilt) {
   Bytes longer = sound;
   longer.push_back(0);
   rebuilt(longer);
+  redo_digest(longer);
+  rebuilt(longer);
   rebuilt(Bytes(10000, 0xff));
   // Sound digest, wrong magic, wrong count, a coordinate that is not reduced.
   Bytes magic = sound, count = sound, coordinate = sound;

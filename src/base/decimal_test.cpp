@@ -20,31 +20,16 @@ TEST(Decimal, HasOneFormForEachNumber) {
 }
 
 TEST(Decimal, RefusesEverythingElse) {
-  for (const char* text : {"",
-                           ".",
-                           "-1",
-                           "+1",
-                           "0",
-                           "0.0",
-                           "1.2.3",
-                           "1e",
-                           "1e-",
-                           "e5",
-                           "1e-19",
-                           "1e16",
-                           "1 ",
-                           " 1",
-                           "nan",
-                           "inf",
-                           "0x1",
-                           "1e99999999999",
-                           "12345678901234567",
-                           "1e5x",
-                           "1e1001"})
+  for (const char* text : {"", ".", "-1", "+1", "0", "0.0", "1.2.3", "1e", "1e-", "e5", "1e-19", "1e16", "1 ", " 1",
+                           "nan", "inf", "0x1", "1e99999999999", "12345678901234567", "1e5x", "1e1001", "1x1",
+                           // Beyond 64 bits, where 1 and 2^20 are what is left of them.
+                           "18446744073709551617", "4027301413585e20"})
     EXPECT_FALSE(Decimal::parse(text).ok()) << text;
   EXPECT_FALSE(Decimal::from_parts(10, 1).ok());
   EXPECT_FALSE(Decimal::from_parts(0, 0).ok());
   EXPECT_FALSE(Decimal::from_parts(1, 19).ok());
+  EXPECT_FALSE(Decimal::from_parts(Decimal::kMaxDigits + 1, 0).ok());
+  EXPECT_TRUE(Decimal::from_parts(Decimal::kMaxDigits, 0).ok());
   EXPECT_TRUE(Decimal::from_parts(10, 0).ok());
 }
 

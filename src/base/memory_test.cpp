@@ -4,8 +4,12 @@
 
 #include <vector>
 
+#include "base/result_testing.h"
+
 namespace zkapex {
 namespace {
+
+using testing::refusal;
 
 constexpr uint64_t kGi = uint64_t{1} << 30;
 
@@ -70,9 +74,12 @@ TEST(Memory, BudgetCountsWhatFits) {
 }
 
 TEST(Memory, BudgetSaysWhatIsNeededWhenNothingFits) {
-  EXPECT_EQ(MemoryBudget(100).items_that_fit(50, 60).error().message,
+  EXPECT_EQ(refusal(MemoryBudget(100).items_that_fit(50, 60)),
             "at least 110 B of memory are needed, but the budget is 100 B; raise it with --memory");
   EXPECT_FALSE(MemoryBudget(100).items_that_fit(1, 100).ok());
+  EXPECT_FALSE(MemoryBudget(100).items_that_fit(1, 101).ok());
+  EXPECT_EQ(refusal(MemoryBudget(100).items_that_fit(2, UINT64_MAX)),
+            "at least 16.0 EiB of memory are needed, but the budget is 100 B; raise it with --memory");
   EXPECT_FALSE(MemoryBudget(100).items_that_fit(UINT64_MAX, UINT64_MAX).ok());
 }
 

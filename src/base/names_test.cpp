@@ -36,6 +36,11 @@ TEST(Names, WhatIsNoUtf8IsRefused) {
                                       "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xe2(\xac"}) {
     EXPECT_FALSE(fine(name));
   }
+  // First bytes that begin nothing, before continuations that would make a letter of their low bits.
+  for (const std::string_view name : {"\x81\x90\x80\x80", "\xc1\x90\x80\x80", "\xf9\x90\x80\x80"})
+    EXPECT_FALSE(fine(name));
+  // The rest of the letter is there, but behind the end of the name.
+  EXPECT_FALSE(fine(std::string_view("\xc3\xab").substr(0, 1)));
 }
 
 TEST(Names, FileNamesAreSafeAndDifferent) {

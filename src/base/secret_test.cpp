@@ -4,10 +4,44 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <new>
+
+namespace {
+
+// Memory that is looked at in the moment it is given back: later nobody may.
+struct {
+  const void* memory = nullptr;
+  size_t size = 0;
+  bool released = false, wiped = false;
+} watched;
+
+void release(void* memory) {
+  if (memory != nullptr && memory == watched.memory) {
+    const auto* bytes = static_cast<const uint8_t*>(memory);
+    watched.wiped = std::all_of(bytes, bytes + watched.size, [](uint8_t b) { return b == 0; });
+    watched.released = true;
+    watched.memory = nullptr;
+  }
+  std::free(memory);
+}
+
+}  // namespace
+
+// For this test program; the other forms of new and delete come down to these.
+void* operator new(size_t size) {
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete(void* memory, size_t) noexcept { release(memory); }
 
 namespace zkapex {
 namespace {
+
+void watch(const SecretVector<uint64_t>& values) {
+  watched = {values.data(), values.size() * sizeof(uint64_t), false, false};
+}
 
 static_assert(!std::is_copy_constructible_v<SecretBytes> && !std::is_copy_assignable_v<SecretBytes>);
 static_assert(!std::is_copy_constructible_v<Wiped<int>> && !std::is_copy_assignable_v<Wiped<int>>);
@@ -40,6 +74,7 @@ TEST(Secret, WipedValueIsGoneAfterDestructionAndMove) {
 
   *holder = std::move(moved);
   EXPECT_EQ(**holder, secret);
+  EXPECT_EQ(*moved, Value{});
   holder->~Wiped<Value>();
   EXPECT_TRUE(all_zero(std::span<const uint8_t>(storage)));
 }
@@ -49,10 +84,9 @@ TEST(Secret, ShrinkingWipesTheTail) {
   std::fill(bytes.begin(), bytes.end(), uint8_t{7});
   const uint8_t* memory = bytes.data();
   bytes.resize(3);
-  bytes.resize(8);  // no reallocation: the same memory is in view again
-  ASSERT_EQ(bytes.data(), memory);
+  ASSERT_EQ(bytes.data(), memory);  // no reallocation: what was behind the new end is still the vector's
   EXPECT_EQ(bytes[2], 7);
-  EXPECT_TRUE(all_zero(std::span<const uint8_t>(bytes).subspan(3)));
+  EXPECT_TRUE(all_zero(std::span(memory + 3, 5)));
   bytes.clear();
   EXPECT_TRUE(bytes.empty());
 }
@@ -66,6 +100,18 @@ TEST(Secret, MoveTakesTheMemoryAndCloneCopiesIt) {
   const SecretBytes third = second.clone();
   EXPECT_NE(third.data(), memory);
   EXPECT_TRUE(std::equal(third.begin(), third.end(), values.begin(), values.end()));
+}
+
+TEST(Secret, WhatIsGivenBackIsWipedFirst) {
+  SecretVector<uint64_t> values(8);
+  std::fill(values.begin(), values.end(), ~uint64_t{0});
+  watch(values);
+  values.reserve(100);  // moves to other memory
+  EXPECT_TRUE(watched.released && watched.wiped);
+  EXPECT_EQ(values[7], ~uint64_t{0});
+  watch(values);
+  { const SecretVector<uint64_t> last = std::move(values); }
+  EXPECT_TRUE(watched.released && watched.wiped);
 }
 
 TEST(Secret, GrowsLikeAVector) {
