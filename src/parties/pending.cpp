@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "attestation/inputs.h"
-#include "parties/window_name.h"
+#include "base/names.h"
 
 namespace zkapex {
 
@@ -47,7 +47,7 @@ Result<std::vector<Attempt>> pending_attempts(const ClientFolder& client) {
 Result<PendingAttempt> PendingAttempt::prepare(const ClientFolder& client, const WindowInputs& inputs,
                                                const ComputedWindow& computed) {
   const Bytes proof = computed.proof.encode();
-  const Path window = client.pending() / window_folder_name(inputs.mask.window, inputs.mask.digest());
+  const Path window = client.pending() / file_name_of(inputs.mask.window);
   Attempt attempt{window / attempt_id(proof), attempt_id(proof), inputs.mask.window};
   ZKAPEX_CHECK(make_private_folder(client.pending()));
   ZKAPEX_CHECK(make_private_folder(window));
