@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/work.h"
+#include "parties/describe.h"
 #include "weights/checkpoint.h"
 #include "weights/row_length.h"
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "cli/learning_names.h"
+#include "cli/learning/names.h"
 
 namespace zkapex::cli {
 

@@ -9,6 +9,7 @@
 #include "base/file_kind.h"
 #include "cli/inspect_opens.h"
 #include "cli/work.h"
+#include "parties/describe.h"
 #include "parties/pending.h"
 #include "weights/checkpoint.h"
 

@@ -45,9 +45,6 @@ void print_warnings(const std::vector<std::string>& warnings);
 [[nodiscard]] nlohmann::ordered_json timings_as_json(const Timings& timings);
 [[nodiscard]] nlohmann::ordered_json history_as_json(const History& history);
 
-// What a deployment fixes, as a part of reports.
-void describe(const Deployment& deployment, nlohmann::ordered_json& values);
-
 // Refuses at once, before any work is done: what exists without `force`, and with it what the command reads or what
 // opens a client's commitments. An empty path is no output.
 [[nodiscard]] Status check_output(const Path& path, bool force, const std::vector<Path>& inputs = {});

@@ -1,10 +1,10 @@
 #include "experiments/code.h"
 
 #include "base/hash.h"
-#include "learning/documents.h"
+#include "data/documents.h"
+#include "data/shuffle.h"
 #include "learning/model_files.h"
 #include "learning/runtime.h"
-#include "learning/shuffle.h"
 
 namespace zkapex {
 

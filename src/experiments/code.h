@@ -3,9 +3,9 @@
 #pragma once
 
 #include "experiments/code_data.h"
-#include "experiments/experiment.h"
 #include "experiments/learning_settings.h"
 #include "experiments/model_cache.h"
+#include "tables/experiment.h"
 
 namespace zkapex {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "learning/shuffle.h"
+#include "data/shuffle.h"
 #include "learning/text_dataset.h"
 
 namespace zkapex {

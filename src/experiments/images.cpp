@@ -4,7 +4,7 @@
 #include <charconv>
 #include <set>
 
-#include "learning/shuffle.h"
+#include "data/shuffle.h"
 
 namespace zkapex {
 

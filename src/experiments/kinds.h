@@ -1,7 +1,7 @@
 // Every experiment's entry in the list of them.
 #pragma once
 
-#include "experiments/experiment.h"
+#include "tables/experiment.h"
 
 namespace zkapex {
 

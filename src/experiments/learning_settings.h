@@ -1,11 +1,11 @@
 // Settings that experiments with images and with code have in common: how a model is trained, personalized, unlearned.
 #pragma once
 
-#include "experiments/config.h"
 #include "experiments/steps.h"
 #include "learning/adaptformer.h"
 #include "learning/baselines.h"
 #include "learning/lora.h"
+#include "tables/config.h"
 
 namespace zkapex {
 

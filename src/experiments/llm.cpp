@@ -2,11 +2,11 @@
 // another language.
 #include <algorithm>
 
+#include "data/membership.h"
 #include "experiments/code.h"
 #include "experiments/kinds.h"
 #include "learning/evaluation.h"
 #include "learning/mask_tensors.h"
-#include "learning/membership.h"
 
 namespace zkapex {
 

@@ -1,9 +1,9 @@
 #include "experiments/measuring.h"
 
+#include "data/membership.h"
+#include "data/shuffle.h"
 #include "experiments/images.h"
 #include "learning/evaluation.h"
-#include "learning/membership.h"
-#include "learning/shuffle.h"
 
 namespace zkapex {
 

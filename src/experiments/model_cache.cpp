@@ -1,9 +1,9 @@
 #include "experiments/model_cache.h"
 
 #include "base/hash.h"
-#include "experiments/folders.h"
-#include "learning/documents.h"
+#include "data/documents.h"
 #include "learning/model_files.h"
+#include "tables/folders.h"
 
 namespace zkapex {
 

@@ -5,9 +5,9 @@
 #include <atomic>
 #include <thread>
 
+#include "data/folders_testing.h"
 #include "learning/model_files.h"
 #include "learning/synthetic.h"
-#include "learning/testing.h"
 
 namespace zkapex {
 namespace {

@@ -1,10 +1,10 @@
 // The operator with its proof, as a client and its provider would have it, and what that costs.
 #include "base/memory.h"
-#include "experiments/folders.h"
 #include "experiments/unlearn_once.h"
 #include "parties/admission.h"
 #include "parties/judge.h"
 #include "parties/unlearn.h"
+#include "tables/folders.h"
 
 namespace zkapex {
 

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "experiments/folders.h"
+#include "data/folders_testing.h"
 #include "learning/model_files.h"
 #include "learning/synthetic.h"
-#include "learning/testing.h"
 #include "parties/unlearn.h"
+#include "tables/folders.h"
 
 namespace zkapex {
 namespace {

@@ -1,9 +1,9 @@
 #include "experiments/vision.h"
 
 #include "base/hash.h"
+#include "data/shuffle.h"
 #include "learning/model_files.h"
 #include "learning/runtime.h"
-#include "learning/shuffle.h"
 
 namespace zkapex {
 

@@ -2,10 +2,10 @@
 // for and shared with all that use the same settings.
 #pragma once
 
-#include "experiments/experiment.h"
 #include "experiments/measuring.h"
 #include "experiments/model_cache.h"
 #include "experiments/vision_settings.h"
+#include "tables/experiment.h"
 
 namespace zkapex {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "experiments/cells.h"
+#include "tables/cells.h"
 
 namespace zkapex {
 

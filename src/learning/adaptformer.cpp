@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "learning/documents.h"
+#include "data/documents.h"
 #include "learning/tensor_files.h"
 
 namespace zkapex {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <numeric>
 
-#include "learning/shuffle.h"
+#include "data/shuffle.h"
 #include "learning/training_state.h"
 
 namespace zkapex {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "data/shuffle.h"
 #include "learning/image_dataset.h"
-#include "learning/shuffle.h"
 #include "learning/text_dataset.h"
 
 namespace zkapex {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "base/progress.h"
+#include "data/image.h"
+#include "data/splits.h"
+#include "data/tokenizer.h"
 #include "learning/fisher.h"
-#include "learning/image.h"
 #include "learning/model.h"
-#include "learning/splits.h"
-#include "learning/tokenizer.h"
 
 namespace zkapex {
 

@@ -4,8 +4,8 @@
 
 #include <fstream>
 
+#include "data/folders_testing.h"
 #include "learning/synthetic.h"
-#include "learning/testing.h"
 
 namespace zkapex {
 namespace {

@@ -1,11 +1,11 @@
 #include "learning/fisher_store.h"
 
 #include "curvature/store.h"
+#include "data/folders_testing.h"
 #include "learning/mask_tensors.h"
 #include "learning/model_files.h"
 #include "learning/synthetic.h"
 #include "learning/tensor_files.h"
-#include "learning/testing.h"
 
 namespace zkapex {
 namespace {

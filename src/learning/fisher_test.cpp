@@ -1,9 +1,9 @@
 #include "learning/fisher.h"
 
+#include "data/folders_testing.h"
 #include "learning/model_files.h"
 #include "learning/saliency.h"
 #include "learning/tensor_testing.h"
-#include "learning/testing.h"
 
 namespace zkapex {
 namespace {

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "base/files.h"
-#include "learning/idx_file.h"
+#include "data/idx_file.h"
 
 namespace zkapex {
 

@@ -7,7 +7,7 @@
 #include <regex>
 #include <set>
 
-#include "learning/documents.h"
+#include "data/documents.h"
 #include "learning/model_names.h"
 #include "learning/sample_gradients.h"
 #include "learning/tensor_files.h"

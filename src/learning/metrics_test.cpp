@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/folders_testing.h"
 #include "learning/baselines.h"
 #include "learning/evaluation.h"
 #include "learning/forgetting_terms.h"
 #include "learning/synthetic.h"
 #include "learning/tensor_testing.h"
-#include "learning/testing.h"
 
 namespace zkapex {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/model_config.h"
 #include "learning/layers.h"
-#include "learning/model_config.h"
 
 namespace zkapex {
 

@@ -2,8 +2,8 @@
 
 #include <set>
 
+#include "data/documents.h"
 #include "learning/adaptformer.h"
-#include "learning/documents.h"
 #include "learning/model_names.h"
 #include "learning/tensor_files.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "learning/model_config.h"
+#include "data/model_config.h"
 
 namespace zkapex {
 

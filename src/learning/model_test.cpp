@@ -1,12 +1,12 @@
 #include "learning/model.h"
 
-#include "learning/documents.h"
+#include "data/documents.h"
+#include "data/folders_testing.h"
 #include "learning/model_files.h"
 #include "learning/model_names.h"
 #include "learning/sample_gradients.h"
 #include "learning/tensor_files.h"
 #include "learning/tensor_testing.h"
-#include "learning/testing.h"
 
 namespace zkapex {
 namespace {

@@ -1,8 +1,8 @@
 #include "learning/probe.h"
 
+#include "data/folders_testing.h"
 #include "learning/tensor_files.h"
 #include "learning/tensor_testing.h"
-#include "learning/testing.h"
 
 namespace zkapex {
 namespace {

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "data/shuffle.h"
 #include "learning/dataset.h"
-#include "learning/shuffle.h"
 
 namespace zkapex {
 

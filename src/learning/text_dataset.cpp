@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "learning/documents.h"
+#include "data/documents.h"
 
 namespace zkapex {
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "data/shuffle.h"
 #include "learning/adaptformer.h"
 #include "learning/lora.h"
 #include "learning/model_names.h"
-#include "learning/shuffle.h"
 #include "learning/training_state.h"
 
 namespace zkapex {

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "learning/shuffle.h"
+#include "data/shuffle.h"
 #include "learning/tensor_files.h"
 
 namespace zkapex {

@@ -2,15 +2,15 @@
 
 #include <cmath>
 
+#include "data/documents.h"
+#include "data/folders_testing.h"
 #include "learning/adaptformer.h"
-#include "learning/documents.h"
 #include "learning/evaluation.h"
 #include "learning/lora.h"
 #include "learning/model_files.h"
 #include "learning/synthetic.h"
 #include "learning/tensor_files.h"
 #include "learning/tensor_testing.h"
-#include "learning/testing.h"
 
 namespace zkapex {
 namespace {

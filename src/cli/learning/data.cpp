@@ -1,0 +1,204 @@
+// zkapex split, zkapex tokenize, zkapex train-tokenizer
+#include <fmt/format.h>
+
+#include <iostream>
+#include <iterator>
+
+#include "cli/learning/common.h"
+#include "data/documents.h"
+#include "learning/text_dataset.h"
+
+namespace zkapex::cli {
+
+namespace {
+
+struct SplitFlags {
+  std::string data, personal_data, test_data;
+  path model, output;
+  int64_t window = 128;
+  SplitOptions options;
+  CommonFlags common;
+};
+
+// Catalogs need the model only to cut text into windows; images are listed without being decoded.
+Result<InputFormat> catalog_format(const SplitFlags& flags, const DataSource& data) {
+  if (data.kind == DataSource::Kind::kText) {
+    if (flags.model.empty()) return error("text needs --model, whose tokenizer cuts it into samples");
+    ZKAPEX_TRY(const ModelConfig config, load_model_config(flags.model));
+    ZKAPEX_TRY(InputFormat out, InputFormat::of_model(flags.model, config, flags.window));
+    out.progress = flags.common.progress_style();
+    return out;
+  }
+  InputFormat out;
+  out.preprocessing = Preprocessing::for_model(1, 1);
+  return out;
+}
+
+Result<Verdict> run_split(const SplitFlags& flags) {
+  ZKAPEX_CHECK(check_output(flags.output, flags.common.force));
+  SplitOptions options = flags.options;
+  ZKAPEX_TRY(options.data, DataSource::parse(flags.data));
+  std::vector<DataSource> sources = {options.data};
+  if (!flags.personal_data.empty()) {
+    ZKAPEX_TRY(options.personal_data, DataSource::parse(flags.personal_data));
+    sources.push_back(*options.personal_data);
+  }
+  if (!flags.test_data.empty()) {
+    ZKAPEX_TRY(options.test_data, DataSource::parse(flags.test_data));
+    sources.push_back(*options.test_data);
+  }
+  std::map<std::string, Catalog> catalogs;
+  for (DataSource source : sources) {
+    source.sketched = false;
+    if (catalogs.contains(source.text())) continue;
+    ZKAPEX_TRY(const InputFormat format, catalog_format(flags, source));
+    ZKAPEX_TRY(Catalog catalog, read_catalog(source, format));
+    catalogs.emplace(source.text(), std::move(catalog));
+  }
+  ZKAPEX_TRY(const Splits splits, make_splits(options, catalogs));
+  ZKAPEX_CHECK(splits.save(flags.output));
+  auto told = nlohmann::ordered_json::object();
+  for (const auto& [name, set] : splits.sets) {
+    if (!flags.common.json) fmt::print("{:<14} {:>8} samples of {}\n", name, set.indices.size(), set.source.text());
+    told[name] = {{"samples", set.indices.size()}, {"source", set.source.text()}};
+  }
+  if (flags.common.json) fmt::print("{}\n", told.dump(2));
+  return Verdict::kDone;
+}
+
+struct TokenizeFlags {
+  path tokenizer;
+  bool no_special = false;
+  CommonFlags common;
+};
+
+Result<Verdict> run_tokenize(const TokenizeFlags& flags) {
+  ZKAPEX_TRY(const Tokenizer tokenizer, Tokenizer::load(flags.tokenizer));
+  const std::string text((std::istreambuf_iterator<char>(std::cin)), std::istreambuf_iterator<char>());
+  const auto special = flags.no_special ? Tokenizer::Special::kOmit : Tokenizer::Special::kAdd;
+  std::vector<TokenId> ids;
+  {
+    Progress progress(flags.common.progress_style(), "tokenize", "bytes", text.size());
+    ids = tokenizer.encode(text, special, [&](size_t bytes) { progress.advance(bytes); });
+  }
+  fmt::print("{}\n", flags.common.json ? nlohmann::json{{"ids", ids}}.dump() : nlohmann::json(ids).dump());
+  return Verdict::kDone;
+}
+
+struct TrainTokenizerFlags {
+  path data, output;
+  BpeTraining options;
+  CommonFlags common;
+};
+
+Result<Tokenizer> merge(BpeTrainer& trainer, const TrainTokenizerFlags& flags) {
+  Progress progress(flags.common.progress_style(), "merge", "tokens", flags.options.size);
+  BpeTraining options = flags.options;
+  options.advance = [&] { progress.advance(); };
+  return trainer.train(options);
+}
+
+Result<Verdict> run_train_tokenizer(const TrainTokenizerFlags& flags) {
+  ZKAPEX_CHECK(check_output(flags.output / "tokenizer.json", flags.common.force));
+  BpeTrainer trainer;
+  ZKAPEX_TRY(const std::vector<path> files, text_files(flags.data));
+  {
+    Progress progress(flags.common.progress_style(), "read", "files", files.size());
+    for (const path& file : files) {
+      ZKAPEX_TRY(const std::string text, read_text(file));
+      trainer.add(text);
+      progress.advance();
+    }
+  }
+  ZKAPEX_TRY(const Tokenizer tokenizer, merge(trainer, flags));
+  std::error_code code;
+  std::filesystem::create_directories(flags.output, code);
+  if (code) return error("{} cannot be made: {}", flags.output.string(), code.message());
+  ZKAPEX_CHECK(tokenizer.save(flags.output));
+  if (flags.common.json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"tokens", tokenizer.size()}, {"files", files.size()}}.dump(2));
+  } else {
+    fmt::print("{}: {} tokens from {} files\n", flags.output.string(), tokenizer.size(), files.size());
+  }
+  return Verdict::kDone;
+}
+
+}  // namespace
+
+void add_split(CLI::App& parent, Action& action) {
+  const auto flags = std::make_shared<SplitFlags>();
+  CLI::App* command = parent.add_subcommand(kSplit.name, kSplit.about);
+  command->add_option("--data", flags->data, "Data of the provider")->required()->type_name("SOURCE");
+  command
+      ->add_option("--personal-data", flags->personal_data,
+                   "Data of the client; otherwise sketches of images left over")
+      ->type_name("SOURCE");
+  command->add_option("--test-data", flags->test_data, "Data for validation and test; otherwise from --data")
+      ->type_name("SOURCE");
+  command->add_option("--train", flags->options.train, "Samples to train on; 0 for all that are left")
+      ->capture_default_str();
+  command->add_option("--personal", flags->options.personal, "Personal samples")->capture_default_str();
+  command->add_option("--personal-test", flags->options.personal_test, "Personal samples held out")
+      ->capture_default_str();
+  command->add_option("--validation", flags->options.validation, "Samples to tune on, the same for every seed")
+      ->capture_default_str();
+  command->add_option("--personal-validation", flags->options.personal_validation, "Personal samples to tune on")
+      ->capture_default_str();
+  command->add_option("--test", flags->options.test, "Samples to report on")->capture_default_str();
+  command->add_option("--forget", flags->options.forget, "What is to be forgotten")
+      ->capture_default_str()
+      ->type_name("RULE");
+  command->add_option("--seed", flags->options.seed, "Seed of the choice")->capture_default_str();
+  command->add_option("--model", flags->model, "Language model whose tokenizer cuts text")->type_name("DIR");
+  command->add_option("--window", flags->window, "Tokens of a sample of text")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("-o,--output", flags->output, "Split file")->required()->type_name("FILE");
+  flags->common.offer_json(*command);
+  flags->common.offer_force(*command);
+  flags->common.offer_quiet(*command);
+  command->footer(
+      "SOURCE is idx:DIR#train, idx:DIR#t10k, images:DIR (a folder per class) or text:DIR; +sketch draws.\n"
+      "RULE is random:FRACTION, class:K, classes:K,L,... or files:LIST.\n\n"
+      "Examples:\n"
+      "  zkapex split --data idx:/usr/share/datasets/fashion-mnist#train --test-data \\\n"
+      "    idx:/usr/share/datasets/fashion-mnist#t10k --train 40000 --personal 10000 --personal-test 2000 \\\n"
+      "    --validation 2000 --test 5000 --forget class:3 -o splits.json\n"
+      "  zkapex split --model opt --data text:rust --personal-data text:java --test 500 --personal 2000 \\\n"
+      "    --personal-test 500 --forget random:0.05 -o splits.json");
+  command->callback([flags, &action] { action = [flags] { return run_split(*flags); }; });
+}
+
+void add_tokenize(CLI::App& parent, Action& action) {
+  const auto flags = std::make_shared<TokenizeFlags>();
+  CLI::App* command = parent.add_subcommand(kTokenize.name, kTokenize.about);
+  command->add_option("--tokenizer", flags->tokenizer, "Directory with tokenizer.json, or vocab.json and merges.txt")
+      ->required()
+      ->type_name("DIR");
+  command->add_flag("--no-special", flags->no_special, "Without special tokens around the text");
+  flags->common.offer_json(*command);
+  flags->common.offer_quiet(*command);
+  command->footer(
+      "Reads text from standard input and prints the ids as a JSON array, with --json as {\"ids\": [...]}.\n\n"
+      "Examples:\n  printf 'A photo of a cat' | zkapex tokenize --tokenizer opt-125m");
+  command->callback([flags, &action] { action = [flags] { return run_tokenize(*flags); }; });
+}
+
+void add_train_tokenizer(CLI::App& parent, Action& action) {
+  const auto flags = std::make_shared<TrainTokenizerFlags>();
+  CLI::App* command = parent.add_subcommand(kTrainTokenizer.name, kTrainTokenizer.about);
+  command->add_option("--data", flags->data, "Directory of text files")->required()->type_name("DIR");
+  command->add_option("--size", flags->options.size, "Tokens of the vocabulary")->capture_default_str();
+  command->add_option("--min-frequency", flags->options.min_frequency, "Least count of a pair to be merged")
+      ->capture_default_str();
+  command->add_option("-o,--output", flags->output, "Directory for tokenizer.json, vocab.json and merges.txt")
+      ->required()
+      ->type_name("DIR");
+  flags->common.offer_json(*command);
+  flags->common.offer_force(*command);
+  flags->common.offer_quiet(*command);
+  command->footer("Examples:\n  zkapex train-tokenizer --data rust --size 8192 -o small-opt");
+  command->callback([flags, &action] { action = [flags] { return run_train_tokenizer(*flags); }; });
+}
+
+}  // namespace zkapex::cli

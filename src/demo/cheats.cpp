@@ -1,0 +1,197 @@
+// The demo's dishonest clients: what they hand in, and why it is rejected. All play bob, with everything bob has.
+#include "attestation/client_model.h"
+#include "attestation/inputs.h"
+#include "attestation/secret_file.h"
+#include "attestation/window_prover.h"
+#include "demo/run.h"
+#include "parties/inbox.h"
+#include "parties/judge.h"
+#include "parties/unlearn.h"
+#include "unlearning/apply.h"
+
+namespace zkapex::demo {
+
+namespace {
+
+// A prover that goes on where an honest one would stop: where what it is to prove is false.
+class Unscrupulous : public Tamper {
+ public:
+  void send(const std::string&, std::string_view, std::span<Scalar>, std::span<const Scalar>, const Scalar&) override {}
+};
+
+struct Cheat {
+  std::string name, story;
+};
+
+class Cheater {
+ public:
+  Cheater(DemoRun& run, Deployment deployment, Mask mask)
+      : run_(run),
+        deployment_(std::move(deployment)),
+        mask_(std::move(mask)),
+        honest_(run.settings.clients.front()),
+        victim_(run.settings.clients.back()) {}
+
+  // Forgets one weight instead of all, and relabels the proof as one for the published mask.
+  Status skip_mask(const Path& to) {
+    Mask light = mask_;
+    light.support.resize(1);
+    ZKAPEX_CHECK(write_file(scratch() / "light.zka", light.serialize()));
+    ZKAPEX_TRY(const Path state, copy_of_state());
+    ZKAPEX_CHECK(unlearn({.client = state,
+                          .mask = scratch() / "light.zka",
+                          .op = Operator::kGroupObs,
+                          .model_out = scratch() / "light.safetensors",
+                          .proof_out = scratch() / "light-proof.zka",
+                          .model = {},
+                          .store = {}},
+                         run_.work));
+    ZKAPEX_TRY(ProofFile file, read_public_file<ProofFile>(scratch() / "light-proof.zka"));
+    file.mask = mask_.digest();
+    return hand_in(file, to);
+  }
+
+  // Applies the mask, but in one block moves the other weights twice as far as the operator says, and claims the
+  // residual of the honest result.
+  Status forge_compensation(const Path& to) {
+    ZKAPEX_TRY(const Path folder, copy_of_state());
+    const ClientFolder state_files{folder};
+    ZKAPEX_TRY(const OpenSecret state, OpenSecret::open(state_files.secret(), deployment_));
+    const ClientSecret& secret = state.secret();
+    ZKAPEX_TRY(const StoreReader store, open_store(secret.store_file, deployment_));
+    const CoordinateReader read = [&](uint64_t first, std::span<int64_t> out) { return state.read(first, out); };
+    const ClientModel before(deployment_, read, store);
+    ZKAPEX_TRY(const UnlearnedModel after, forged_model(store, read));
+
+    const Layout& layout = deployment_.layout();
+    ZKAPEX_TRY(const WindowPlan plan,
+               WindowPlan::make(deployment_, mask_, Operator::kGroupObs,
+                                cut_rows(layout.rows(), rows_per_segment(deployment_, run_.work.memory))));
+    ZKAPEX_TRY(const WindowBits bits, WindowBits::make(deployment_, plan, before, after, *run_.work.pool));
+    const Generators generators = load_generators(plan.shape().generators(), run_.work);
+    ZKAPEX_TRY(const RegistrationFile registration, read_public_file<RegistrationFile>(state_files.registration()));
+    auto registered = assume_registration(deployment_, registration, *run_.work.pool);
+    if (!registered) return error("{}", registered.error().detail);
+    const ModelCommitment current{registered->digest, secret.windows, secret.rows};
+    const WindowStatement statement = window_statement(deployment_, *registered, current, mask_);
+    const ModelOpenings openings{{secret.model_blindings.data(), secret.model_blindings.size()},
+                                 {secret.curvature_blindings.data(), secret.curvature_blindings.size()}};
+    Unscrupulous tamper;
+    ZKAPEX_TRY(const WindowProof proved, prove_window(statement, plan, bits, before, openings, run_.work.memory / 6,
+                                                      generators, *run_.work.pool, {.scratch = {}, .tamper = &tamper}));
+    return hand_in({Operator::kGroupObs, deployment_.digest(), registered->digest, mask_.digest(), current.digest(),
+                    secret.client, mask_.window, plan.segmentation(), proved.proof.encode()},
+                   to);
+  }
+
+  // Hands in the proof of the honest client, as it is or with bob's name on it.
+  Status borrow_proof(const Path& to, bool relabel) {
+    ZKAPEX_TRY(ProofFile file, read_public_file<ProofFile>(run_.files.proof(honest_)));
+    if (relabel) {
+      ZKAPEX_TRY(const ProofFile own, read_public_file<ProofFile>(run_.files.proof(victim_)));
+      file.client = own.client;
+      file.registration = own.registration;
+      file.model = own.model;
+    }
+    return hand_in(file, to);
+  }
+
+  [[nodiscard]] Path scratch() const { return run_.files.cheat_scratch(); }
+
+ private:
+  // As it was before the window.
+  Result<Path> copy_of_state() {
+    const Path to = scratch() / "state";
+    std::error_code failed;
+    std::filesystem::remove_all(to, failed);
+    std::filesystem::copy(run_.files.registered_state(), to, failed);
+    if (failed) return error("cannot copy the state of {}: {}", victim_, failed.message());
+    return to;
+  }
+
+  Result<UnlearnedModel> forged_model(const StoreReader& store, const CoordinateReader& read) const {
+    const Layout& layout = deployment_.layout();
+    UnlearnedModel out(deployment_);
+    bool forged = false;
+    std::vector<int64_t> theta, before;
+    const BlockReader blocks = [&](uint64_t index, std::span<int64_t> to) {
+      return read(layout.block(index).first_coordinate, to);
+    };
+    const BlockSink sink = [&](uint64_t index, std::span<const int64_t> honest, const ObsOutcome& outcome) -> Status {
+      theta.assign(honest.begin(), honest.end());
+      if (!forged && outcome.moved > 0) {
+        before.resize(theta.size());
+        ZKAPEX_CHECK(blocks(index, before));
+        for (size_t k = 0; k < theta.size(); ++k) {
+          if (theta[k] != 0) theta[k] += theta[k] - before[k];
+        }
+        forged = true;
+      }
+      out.set_block(layout.block(index), theta, outcome.residual);
+      return Done{};
+    };
+    ZKAPEX_CHECK(apply_group_obs(deployment_, mask_, store, blocks, sink, *run_.work.pool));
+    if (!forged) return error("the mask leaves nothing to compensate");
+    return out;
+  }
+
+  Status hand_in(const ProofFile& file, const Path& to) const {
+    ZKAPEX_CHECK(make_folder(to));
+    return write_file(to / "proof.zka", file.encode());
+  }
+
+  DemoRun& run_;
+  Deployment deployment_;
+  Mask mask_;
+  std::string honest_, victim_;
+};
+
+}  // namespace
+
+Status catch_cheats(DemoRun& run) {
+  run.tell.step("cheater", fmt::format("plays {}, with all of {}'s secrets, and tries not to forget",
+                                       run.settings.clients.back(), run.settings.clients.back()));
+  ZKAPEX_TRY(const Deployment deployment, zkapex::read_deployment(run.files.deployment()));
+  ZKAPEX_TRY(const Mask mask, zkapex::read_mask(run.files.mask(), deployment));
+  Cheater cheater(run, deployment, mask);
+  ZKAPEX_CHECK(make_folder(cheater.scratch()));
+  const std::string& honest = run.settings.clients.front();
+  const std::vector<Cheat> cheats = {
+      {"mask-skipped", "zeroes one weight of the mask and keeps the others"},
+      {"compensation-forged", "doubles the compensation of a single block"},
+      {"anothers-proof", fmt::format("hands in {}'s proof as it is", honest)},
+      {"anothers-proof-relabelled", fmt::format("hands in {}'s proof under its own name", honest)}};
+  const auto folder = [&](size_t k) { return run.files.cheats() / cheats[k].name; };
+  ZKAPEX_CHECK(cheater.skip_mask(folder(0)));
+  ZKAPEX_CHECK(cheater.forge_compensation(folder(1)));
+  ZKAPEX_CHECK(cheater.borrow_proof(folder(2), false));
+  ZKAPEX_CHECK(cheater.borrow_proof(folder(3), true));
+
+  // The batch again, with cheats in the place of the one who cheats.
+  ZKAPEX_TRY(const std::vector<Judgement> judgements, [&]() -> Result<std::vector<Judgement>> {
+    ZKAPEX_TRY(const Ledger ledger, Ledger::open(run.files.earlier_ledger()));
+    ZKAPEX_TRY(const size_t longest, longest_proof_file(deployment, mask));
+    std::vector<Submission> submissions;
+    for (size_t k = 0; k <= cheats.size(); ++k) {
+      const Path from = k == 0 ? run.files.inbox(honest) : folder(k - 1);
+      submissions.push_back([path = from / "proof.zka", longest] { return read_handed_in(path, longest); });
+    }
+    return judge(ledger, mask, submissions, {}, run.work);
+  }());
+  std::error_code ignored;
+  std::filesystem::remove_all(cheater.scratch(), ignored);
+  if (judgements[0].rejection) return error("{} was honest, but its proof was rejected among cheats", honest);
+  for (size_t k = 0; k < cheats.size(); ++k) {
+    const auto& rejection = judgements[k + 1].rejection;
+    run.report["cheats"].push_back({{"name", cheats[k].name},
+                                    {"what", cheats[k].story},
+                                    {"verdict", rejection ? "rejected" : "accepted"},
+                                    {"reason", rejection ? name(rejection->reason) : ""},
+                                    {"detail", rejection ? rejection->detail : ""}});
+    if (!rejection) return error("a cheating client was accepted: it {}", cheats[k].story);
+    run.tell.say(fmt::format("    {}: rejected ({}): {}", cheats[k].story, name(rejection->reason), rejection->detail));
+  }
+  return Done{};
+}
+
+}  // namespace zkapex::demo

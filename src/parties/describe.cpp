@@ -1,0 +1,27 @@
+#include "parties/describe.h"
+
+namespace zkapex {
+
+void describe(const Deployment& deployment, nlohmann::ordered_json& values) {
+  const Parameters& p = deployment.parameters();
+  const Layout& layout = deployment.layout();
+  values["deployment"] = to_hex(deployment.digest());
+  values["tensors"] = layout.tensors().size();
+  values["covered_tensors"] = layout.covered().size();
+  values["covered_weights"] = layout.coordinates();
+  values["block"] = layout.geometry().block;
+  values["blocks"] = layout.blocks();
+  values["row_length"] = layout.geometry().row;
+  values["rows"] = layout.rows();
+  values["unchanged_rows"] = layout.unchanged_rows();
+  values["bits"] = p.curvature_bits;
+  values["floor"] = p.floor;
+  values["fraction_bits"] = p.weights.fraction_bits;
+  values["width"] = p.weights.width;
+  values["certified_error"] = p.error.text();
+  values["cap"] = fmt::format("{}/{}", p.cap_numerator, p.cap_denominator);
+  values["slack_bits"] = deployment.slack_bits();
+  values["loose"] = deployment.loose();
+}
+
+}  // namespace zkapex
