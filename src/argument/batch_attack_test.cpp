@@ -12,36 +12,31 @@ using namespace testing;  // NOLINT: test helpers
 
 constexpr size_t kLength = 8;
 
-ProofShape toy_shape() { return {.row_length = kLength, .rows = 2, .forks = {2 + 6}, .pairs = 2, .products = 2}; }
-
-Relation toy() {
-  return {toy_shape(),
-          [](const Proof& proof, Transcript::Manifest* manifest, Transcript::Oracle* oracle) {
-            Transcript main("toy", manifest, oracle);
-            main.absorb("rows", proof.rows);
-            main.absorb("pads", {&proof.pads, 1});
-            return main;
-          },
-          [](const Proof& proof, Transcript& main) {
-            const ProofShape shape = toy_shape();
-            ArgumentVerifier verifier(shape, proof);
-            std::vector<Transcript> forks;
-            Transcript& fork = forks.emplace_back(main.fork("toy", 0));
-            Receiver channel = verifier.fork(0, fork);
-            const std::vector<Scalar> at = fork.challenges("at", 3);
-            const std::vector<Expression> value = channel.receive("values", 2);
-            const std::vector<Expression> f = channel.receive("factors", 6);
-            const VerifierPair pairs[] = {{{{0, Scalar::one()}}, at, value[0]}, {{{1, Scalar::one()}}, at, value[1]}};
-            const VerifierProduct products[] = {{f[0], f[1], f[2]}, {f[3], f[4], f[5]}};
-            return verifier.reduce(main, forks, pairs, products);
-          }};
-}
+class Toy : public Relation {
+ public:
+  [[nodiscard]] std::string_view protocol() const override { return "toy"; }
+  [[nodiscard]] Verdict sound() const override { return Done{}; }
+  [[nodiscard]] ProofShape shape() const override {
+    return {.row_length = kLength, .rows = 2, .forks = {2 + 6}, .pairs = 2, .products = 2};
+  }
+  void absorb(Transcript& main, std::span<const EncodedPoint> rows) const override { main.absorb("rows", rows); }
+  void replay(ArgumentVerifier& verifier) const override {
+    verifier.for_forks("toy", [&](size_t, Receiver& channel) {
+      const std::vector<Scalar> at = channel.transcript().challenges("at", 3);
+      const std::vector<Expression> value = channel.receive("values", 2);
+      const std::vector<Expression> f = channel.receive("factors", 6);
+      for (const size_t row : {0U, 1U}) verifier.add_pair({{{row, Scalar::one()}}, at, value[row]});
+      verifier.add_product({f[0], f[1], f[2]});
+      verifier.add_product({f[3], f[4], f[5]});
+    });
+  }
+};
 
 class BatchAttack : public ::testing::Test {
  protected:
   DishonestProver run(Liar& liar) {
     std::mt19937_64 rng(31);
-    DishonestProver p(toy(), 1, pool_, &liar);
+    DishonestProver p(std::make_shared<Toy>(), 1, pool_, &liar);
     const std::vector<Scalar> rows[] = {random_scalars(rng, kLength), random_scalars(rng, kLength)};
     for (const auto& row : rows) p.add_row(row);
     p.add_pads();

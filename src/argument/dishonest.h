@@ -54,13 +54,12 @@ struct OpenCommitment {
 
 class DishonestProver {
  public:
-  DishonestProver(Relation relation, uint64_t seed, ThreadPool& pool, Tamper* tamper = nullptr)
-      : relation_(std::move(relation)), pool_(pool), rng_(seed), tamper_(tamper) {
+  DishonestProver(AnyRelation relation, uint64_t seed, ThreadPool& pool, Tamper* tamper = nullptr)
+      : relation_(std::move(relation)), shape_(relation_->shape()), pool_(pool), rng_(seed), tamper_(tamper) {
     proof.forks.resize(shape().forks.size());
   }
 
-  [[nodiscard]] const ProofShape& shape() const { return relation_.shape; }
-  [[nodiscard]] const Relation& relation() const { return relation_; }
+  [[nodiscard]] const ProofShape& shape() const { return shape_; }
 
   // `entries` may reach beyond the row, to the positions of pads.
   void add_row(std::vector<Scalar> entries) {
@@ -77,11 +76,11 @@ class DishonestProver {
     pads.blinding = random_scalar(rng_);
     proof.pads = pads.encode(pool_);
   }
-  [[nodiscard]] Transcript begin() const { return relation_.begin(proof, nullptr, nullptr); }
+  [[nodiscard]] Transcript begin() const { return testing::begin(*relation_, proof, tamper_); }
   Sender fork(size_t index, Transcript& transcript) {
     size_t first = 0;
     for (size_t k = 0; k < index; ++k) first += shape().forks[k];
-    return {transcript, pad_span(first, shape().forks[index]), proof.forks[index], tamper_};
+    return {transcript, pad_span(first, shape().forks[index]), proof.forks[index]};
   }
 
   // The main transcript's messages: the pairs brought to one point, then the products.
@@ -89,7 +88,7 @@ class DishonestProver {
               std::span<const ProverProduct> products) {
     for (const Transcript& f : forks) main.absorb("fork", f);
     const size_t first = shape().sealed_scalars() - shape().main_scalars();
-    Sender channel(main, pad_span(first, shape().main_scalars()), proof.main, tamper_);
+    Sender channel(main, pad_span(first, shape().main_scalars()), proof.main);
     const Scalar beta = seen["beta"] = main.challenge("beta");
     const std::vector<Scalar> weight = powers(beta, pairs.size());
     Sumcheck sumcheck{
@@ -120,19 +119,19 @@ class DishonestProver {
   }
   [[nodiscard]] OpeningClaim claim() const {
     Transcript main = begin();
-    return relation_.replay(proof, main);
+    return replay(*relation_, shape_, proof, main);
   }
 
   // Opens what the verifier asks for, and hands the proof in.
   [[nodiscard]] Verdict hand_in() {
     Transcript main = begin();
-    const OpeningClaim claim = relation_.replay(proof, main);
+    const OpeningClaim claim = replay(*relation_, shape_, proof, main);
     const OpenCommitment commitment = opened(claim);
     Result<Nonces> nonces = Nonces::create({});
     if (!nonces) return Rejection{Reason::kStatement, nonces.error().message};
     proof.opening = prove_inner_product(main, test_generators(), commitment.vector, commitment.blinding, claim.vector,
                                         *nonces, pool_);
-    return relation_.verify(proof.encode(), pool_);
+    return verify_with(*relation_, proof.encode(), pool_);
   }
 
   Proof proof;
@@ -202,14 +201,15 @@ class DishonestProver {
     main.absorb("masked factors", proof.masked_factors);
   }
 
-  Relation relation_;
+  AnyRelation relation_;
+  ProofShape shape_;
   ThreadPool& pool_;
   std::mt19937_64 rng_;
   Tamper* tamper_;
 };
 
 // Any scalars at all: every equation is false. `statement_rows` open the rows that the statement brings.
-inline DishonestProver false_proof(const Relation& relation, ThreadPool& pool,
+inline DishonestProver false_proof(const AnyRelation& relation, ThreadPool& pool,
                                    const std::vector<OpenCommitment>& statement_rows = {}) {
   std::mt19937_64 rng(41);
   DishonestProver p(relation, 1, pool);

@@ -58,7 +58,7 @@ std::vector<int64_t> accumulate(const LayerStatement& s, const TileGrid& result,
 }  // namespace
 
 Result<LayerAccumulators> layer_accumulators(const LayerStatement& s, const LayerOperands& operands, ThreadPool& pool) {
-  if (const Verdict sound = s.check(); !sound) return error("{}", sound.error().detail);
+  if (const Verdict sound = s.sound(); !sound) return error("{}", sound.error().detail);
   if (operands.x.size() != s.x().entries() || operands.w.size() != s.w().entries() ||
       operands.g.size() != s.g().entries()) {
     return error("X, W and G must have {}, {} and {} entries", s.x().entries(), s.w().entries(), s.g().entries());

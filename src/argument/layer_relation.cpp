@@ -6,8 +6,6 @@
 #include "algebra/multilinear.h"
 #include "argument/bit_check.h"
 #include "argument/bit_matrix.h"
-#include "argument/sumcheck.h"
-#include "base/hash.h"
 
 namespace zkapex {
 
@@ -70,14 +68,14 @@ Scalar rounding_offset(const LayerStatement& s, const TilePoint& point) {
   return sum * Scalar::power_of_two(s.shift - 1);
 }
 
-// Coefficients of the bit rows of P, plane by plane, whose sum commits to P at the point's tiles.
-std::vector<Scalar> accumulator_weights(const LayerStatement& s, const TilePoint& point) {
-  std::vector<Scalar> out;
-  for (const Scalar& plane : sign_weights(s.planes())) {
-    for (const Scalar& tile : point.weights) out.push_back(plane * tile);
-  }
-  return out;
-}
+// What is opened of P's bits: Σ_k eq(κ, k) Σ_t eq(r_tile, t) R[k, t] at r_position.
+struct BitOpening {
+  std::vector<Scalar> plane, tile, point;
+  BitOpening(const LayerStatement& s, const TileGrid& grid, std::span<const Scalar> r, std::span<const Scalar> kappa)
+      : plane(eq_prefix(kappa, s.planes())),
+        tile(eq_prefix(r.first(log2_ceil(grid.tiles())), grid.tiles())),
+        point(r.begin() + log2_ceil(grid.tiles()), r.end()) {}
+};
 
 Bytes encode_parameters(const LayerStatement& s) {
   ByteWriter out;
@@ -93,61 +91,9 @@ std::array<size_t, kLayerProducts> result_tiles(const LayerStatement& s) {
   return out;
 }
 
-// Collects what one fork leaves to the end.
-struct Claims {
-  std::vector<ProverPair> pairs;
-  std::vector<ProverProduct> products;
-};
-
-void prove_product(const LayerStatement& s, const Product& product, std::span<const int64_t> accumulators,
-                   const BitMatrix& bits, size_t index, std::span<const Scalar> bit_blindings,
-                   std::span<const Scalar> operand_blindings, Sender channel, ThreadPool& pool, Claims& out) {
-  const TileGrid grid = product.result();
-  const size_t n = grid.tile_entries();
-  // P consists of bits.
-  const auto [r, planes] = prove_bits(channel, bits.planes(index), product.flat_variables(), pool);
-  const auto row_point = std::span(r).first(log2_ceil(grid.tiles()));
-  const std::vector<Scalar> bit_weights = bit_row_weights(s.planes(), grid.tiles(), planes.kappa, row_point);
-  out.pairs.push_back({fold_bits(bits.segment(index), bits.words_per_row(), n, bit_weights, pool),
-                       inner_product(bit_weights, bit_blindings),
-                       {r.begin() + log2_ceil(grid.tiles()), r.end()},
-                       planes.b});
-  out.products.push_back({planes.b, planes.b, planes.square});
-
-  // P − 2^(f−1) is the product, at a random entry of its extension.
-  const std::vector<Scalar> row = channel.transcript().challenges("row", product.row_variables());
-  const std::vector<Scalar> col = channel.transcript().challenges("column", product.col_variables());
-  const TilePoint at = tile_point(grid, row, col);
-  std::vector<Scalar> p_vector = fold_i64(accumulators, n, at.weights, pool);
-  const Scalar p = channel.send("P", {evaluate(p_vector, at.position)})[0];
-  Sumcheck sumcheck{.variables = product.inner_variables(),
-                    .degree = 2,
-                    .tables = {{bind_axis(product.left.grid, product.left.tiles, product.left.outer, row, pool)},
-                               {bind_axis(product.right.grid, product.right.tiles, product.right.outer, col, pool)}},
-                    .terms = {{Scalar::one(), {0, 1}}},
-                    .eq_point = {},
-                    .bits = {}};
-  const SumcheckProof end = prove_sumcheck(channel, "product", std::move(sumcheck), p - rounding_offset(s, at), pool);
-  const std::vector<Scalar> factors =
-      channel.send("a, b, ab", {end.tables[0], end.tables[1], end.tables[0] * end.tables[1]},
-                   {{Scalar::zero(), Scalar::zero(), Scalar::one()}}, end.claim);
-  out.products.push_back({factors[0], factors[1], factors[2]});
-
-  out.pairs.push_back({std::move(p_vector), inner_product(accumulator_weights(s, at), bit_blindings), at.position, p});
-  const auto open = [&](const Factor& factor, std::span<const Scalar> outer, const Scalar& value) {
-    TilePoint point = factor.at(outer, end.point);
-    const IntMatrix tiles(factor.tiles.data(), factor.grid.tiles(), n, n);
-    out.pairs.push_back({fold_rows(tiles, point.weights, pool),
-                         inner_product(point.weights, operand_blindings.subspan(factor.first_row, factor.grid.tiles())),
-                         std::move(point.position), value});
-  };
-  open(product.left, row, factors[0]);
-  open(product.right, col, factors[1]);
-}
-
 }  // namespace
 
-Verdict LayerStatement::check() const {
+Verdict LayerStatement::sound() const {
   if (!std::has_single_bit(side) || side > kMaxSide) {
     return Rejection{Reason::kStatement, fmt::format("a tile's side of {}, not a power of two to {}", side, kMaxSide)};
   }
@@ -193,118 +139,161 @@ ProofShape LayerStatement::shape() const {
   return shape;
 }
 
-Transcript layer_transcript(const LayerStatement& statement, std::span<const EncodedPoint> rows,
-                            const EncodedPoint& pads, Transcript::Manifest* manifest, Transcript::Oracle* oracle) {
-  Transcript transcript("zkapex layer 1", manifest, oracle);
-  transcript.absorb("parameters", ByteView(encode_parameters(statement)));
-  transcript.absorb("context", statement.context);
-  transcript.absorb("operands", statement.operands);
-  transcript.absorb("bit rows", rows);
-  transcript.absorb("pads", {&pads, 1});
-  return transcript;
+void LayerRelation::absorb(Transcript& main, std::span<const EncodedPoint> rows) const {
+  main.absorb("parameters", ByteView(encode_parameters(statement_)));
+  main.absorb("context", statement_.context);
+  main.absorb("operands", statement_.operands);
+  main.absorb("bit rows", rows);
 }
 
-Result<Proof> prove_layer(const LayerStatement& s, const LayerWitness& witness, const Generators& generators,
-                          ThreadPool& pool, Tamper* tamper) {
-  if (const Verdict sound = s.check(); !sound) return error("{}", sound.error().detail);
-  const ProofShape shape = s.shape();
-  ZKAPEX_CHECK(require_generators(generators, shape));
-  const std::array<size_t, kLayerProducts> tiles = result_tiles(s);
-  std::vector<size_t> witness_entries{witness.operands.x.size(), witness.operands.w.size(), witness.operands.g.size()};
-  std::vector<size_t> entries{s.x().entries(), s.w().entries(), s.g().entries()};
-  for (size_t k = 0; k < kLayerProducts; ++k) {
-    witness_entries.push_back(witness.accumulators[k].size());
-    entries.push_back(tiles[k] * shape.row_length);
-  }
-  if (witness_entries != entries || witness.blindings.size() != s.operands.size()) {
-    return error("the operands, their blindings and the accumulators do not fit the statement's tiles");
-  }
-  ZKAPEX_CHECK(require_fit(s, witness.accumulators));
-
-  BitMatrix bits(shape.row_length, s.planes(), tiles);
-  Sha512 digest;
-  for (const EncodedPoint& operand : s.operands) digest.update(operand);
-  for (size_t k = 0; k < kLayerProducts; ++k) {
-    const std::vector<int64_t>& part = witness.accumulators[k];
-    bits.fill(k, 0, {reinterpret_cast<const uint64_t*>(part.data()), part.size()}, pool);
-    digest.update({reinterpret_cast<const uint8_t*>(part.data()), 8 * part.size()});
-  }
-  ZKAPEX_TRY(Nonces nonces, Nonces::create({view("layer"), encode_parameters(s), view(s.context), digest.finish()}));
-  ZKAPEX_TRY(const CommittedRows rows, commit_rows_var(generators, bits.packed(), nonces, pool));
-
-  ArgumentProver prover(generators, shape, std::move(nonces), pool, tamper);
-  Transcript main = layer_transcript(s, rows.encoded, prover.pad_commitment());
-  std::vector<Transcript> forks;
-  Claims claims;
-  for (size_t k = 0; k < kLayerProducts; ++k) {
-    forks.push_back(main.fork("product", k));
-    prove_product(s, product_of(s, static_cast<LayerProduct>(k), witness.operands), witness.accumulators[k], bits, k,
-                  rows.blindings_from(bits.first_row(k), s.planes() * tiles[k]), witness.blindings,
-                  prover.fork(k, forks.back()), pool, claims);
-  }
-  return prover.finish(main, forks, std::move(claims.pairs), claims.products, rows.encoded, [&](const Proof& proof) {
-    Transcript again = layer_transcript(s, proof.rows, proof.pads);
-    return replay_layer(s, shape, proof, again);
-  });
-}
-
-OpeningClaim replay_layer(const LayerStatement& s, const ProofShape& shape, const Proof& proof, Transcript& main) {
-  ArgumentVerifier verifier(shape, proof);
-  std::vector<Transcript> forks;
-  std::vector<VerifierPair> pairs;
-  std::vector<VerifierProduct> products;
+void LayerRelation::replay(ArgumentVerifier& verifier) const {
+  const LayerStatement& s = statement_;
+  const size_t first_operand = s.planes() * s.results();
   size_t first_bit_row = 0;
-  const auto open = [&](size_t first_row, std::span<const Scalar> weights, std::vector<Scalar> position,
-                        const Expression& value) {
-    VerifierPair& pair = pairs.emplace_back(VerifierPair{{}, std::move(position), value});
-    for (const Scalar& weight : weights) pair.commitment.emplace_back(first_row++, weight);
-  };
-  for (size_t k = 0; k < kLayerProducts; ++k) {
+  verifier.for_forks("product", [&](size_t k, Receiver& channel) {
     const Product product = product_of(s, static_cast<LayerProduct>(k));
     const TileGrid grid = product.result();
-    const unsigned tile_variables = log2_ceil(grid.tiles());
-    Transcript& fork = forks.emplace_back(main.fork("product", k));
-    Receiver channel = verifier.fork(k, fork);
-    const auto [r, planes] = verify_bits(channel, verifier, s.planes(), product.flat_variables());
-    open(first_bit_row, bit_row_weights(s.planes(), grid.tiles(), planes.kappa, std::span(r).first(tile_variables)),
-         {r.begin() + tile_variables, r.end()}, planes.b);
-    products.push_back({planes.b, planes.b, planes.square});
+    const auto tau = BitChallenges::draw(channel.transcript(), s.planes(), product.flat_variables());
+    const VerifierBits bits = verify_bits(channel, verifier, tau);
+    const BitOpening opening(s, grid, bits.r, bits.kappa);
+    VerifierPair digits{{}, opening.point, bits.b};
+    add_bit_rows(digits.commitment, first_bit_row, opening.plane, opening.tile);
+    verifier.add_pair(std::move(digits));
 
-    const std::vector<Scalar> row = fork.challenges("row", product.row_variables());
-    const std::vector<Scalar> col = fork.challenges("column", product.col_variables());
+    const std::vector<Scalar> row = channel.transcript().challenges("row", product.row_variables());
+    const std::vector<Scalar> col = channel.transcript().challenges("column", product.col_variables());
     const TilePoint at = tile_point(grid, row, col);
     const Expression p = channel.receive("P", 1)[0];
     const SumcheckClaim end =
         verify_sumcheck(channel, "product", product.inner_variables(), 2, p + (-rounding_offset(s, at)));
     const std::vector<Expression> factors = channel.receive("a, b, ab", 3);
     verifier.require_zero(end.claim - factors[2]);
-    products.push_back({factors[0], factors[1], factors[2]});
-    open(first_bit_row, accumulator_weights(s, at), at.position, p);
-    for (const auto& [factor, outer, value] :
-         {std::tuple{&product.left, &row, &factors[0]}, std::tuple{&product.right, &col, &factors[1]}}) {
-      const TilePoint point = factor->at(*outer, end.point);
-      open(shape.rows + factor->first_row, point.weights, point.position, *value);
-    }
+    verifier.add_product({factors[0], factors[1], factors[2]});
+    VerifierPair accumulator{{}, at.position, p};
+    add_bit_rows(accumulator.commitment, first_bit_row, sign_weights(s.planes()), at.weights);
+    verifier.add_pair(std::move(accumulator));
+    const auto open = [&](const Factor& factor, std::span<const Scalar> outer, const Expression& value) {
+      TilePoint point = factor.at(outer, end.point);
+      VerifierPair pair{{}, std::move(point.position), value};
+      size_t tile = first_operand + factor.first_row;
+      for (const Scalar& weight : point.weights) pair.commitment.emplace_back(tile++, weight);
+      verifier.add_pair(std::move(pair));
+    };
+    open(product.left, row, factors[0]);
+    open(product.right, col, factors[1]);
     first_bit_row += s.planes() * grid.tiles();
+  });
+}
+
+namespace {
+
+class LayerWitness : public Witness {
+ public:
+  LayerWitness(const LayerStatement& statement, const LayerValues& values, ThreadPool& pool)
+      : s_(statement), values_(values), bits_(s_.side * s_.side, s_.planes(), result_tiles(s_)) {
+    for (size_t k = 0; k < kLayerProducts; ++k) {
+      const std::vector<int64_t>& part = values.accumulators[k];
+      bits_.fill(k, 0, {reinterpret_cast<const uint64_t*>(part.data()), part.size()}, pool);
+    }
   }
-  return verifier.reduce(main, forks, pairs, products);
+
+  // The operands are bound by their commitments.
+  [[nodiscard]] Sha512::Digest digest() const override {
+    Sha512 hash;
+    for (const std::vector<int64_t>& part : values_.accumulators) {
+      hash.update({reinterpret_cast<const uint8_t*>(part.data()), 8 * part.size()});
+    }
+    return hash.finish();
+  }
+  Result<CommittedRows> commit(const Generators& generators, Nonces& nonces, ThreadPool& pool) override {
+    return commit_rows_var(generators, bits_.packed(), nonces, pool);
+  }
+  Status prove(ArgumentProver& prover, const CommittedRows& rows) override {
+    return prover.for_forks("product",
+                            [&](size_t k, Sender& channel) { return prove_product(prover, rows, k, channel); });
+  }
+
+ private:
+  Status prove_product(ArgumentProver& prover, const CommittedRows& rows, size_t k, Sender& channel) const {
+    const Product product = product_of(s_, static_cast<LayerProduct>(k), values_.operands);
+    const TileGrid grid = product.result();
+    const size_t n = grid.tile_entries();
+    ThreadPool& pool = prover.pool();
+    // P consists of bits.
+    const auto tau = BitChallenges::draw(channel.transcript(), s_.planes(), product.flat_variables());
+    const ProverBits bits = prove_bits(channel, prover, tau, bits_.planes(k));
+    const BitRows bit_rows{bits_.segment(k), bits_.words_per_row(), n,
+                           rows.blindings_from(bits_.first_row(k), s_.planes() * grid.tiles())};
+    const BitOpening opening(s_, grid, bits.r, bits.kappa);
+    ProverPair digits = fold_bit_rows(bit_rows, opening.plane, opening.tile, pool);
+    digits.point = opening.point;
+    digits.value = bits.b;
+    ZKAPEX_CHECK(prover.add_pair(std::move(digits)));
+
+    // P − 2^(f−1) is the product, at a random entry of its extension.
+    const std::vector<Scalar> row = channel.transcript().challenges("row", product.row_variables());
+    const std::vector<Scalar> col = channel.transcript().challenges("column", product.col_variables());
+    const TilePoint at = tile_point(grid, row, col);
+    ProverPair accumulator{fold_i64(values_.accumulators[k], n, at.weights, pool), {}, at.position, {}};
+    const std::vector<Scalar> signs = sign_weights(s_.planes());
+    for (size_t plane = 0; plane < signs.size(); ++plane) {
+      const auto blindings = bit_rows.blindings.subspan(plane * grid.tiles(), grid.tiles());
+      accumulator.blinding += signs[plane] * inner_product(at.weights, blindings);
+    }
+    accumulator.value = channel.send("P", {evaluate(accumulator.vector, at.position)})[0];
+    Sumcheck sumcheck{.variables = product.inner_variables(),
+                      .degree = 2,
+                      .tables = {{bind_axis(product.left.grid, product.left.tiles, product.left.outer, row, pool)},
+                                 {bind_axis(product.right.grid, product.right.tiles, product.right.outer, col, pool)}},
+                      .terms = {{Scalar::one(), {0, 1}}},
+                      .eq_point = {},
+                      .bits = {}};
+    const SumcheckProof end =
+        prove_sumcheck(channel, "product", std::move(sumcheck), accumulator.value - rounding_offset(s_, at), pool);
+    const std::vector<Scalar> factors =
+        channel.send("a, b, ab", {end.tables[0], end.tables[1], end.tables[0] * end.tables[1]},
+                     {{Scalar::zero(), Scalar::zero(), Scalar::one()}}, end.claim);
+    prover.add_product({factors[0], factors[1], factors[2]});
+    ZKAPEX_CHECK(prover.add_pair(std::move(accumulator)));
+    const auto open = [&](const Factor& factor, std::span<const Scalar> outer, const Scalar& value) {
+      TilePoint point = factor.at(outer, end.point);
+      const IntMatrix tiles(factor.tiles.data(), factor.grid.tiles(), n, n);
+      return prover.add_pair(
+          {fold_rows(tiles, point.weights, pool),
+           inner_product(point.weights, values_.blindings.subspan(factor.first_row, factor.grid.tiles())),
+           std::move(point.position), value});
+    };
+    ZKAPEX_CHECK(open(product.left, row, factors[0]));
+    return open(product.right, col, factors[1]);
+  }
+
+  const LayerStatement& s_;
+  const LayerValues& values_;
+  BitMatrix bits_;
+};
+
+Status require_entries(const LayerStatement& s, const LayerValues& values) {
+  std::vector<size_t> given{values.operands.x.size(), values.operands.w.size(), values.operands.g.size()};
+  std::vector<size_t> entries{s.x().entries(), s.w().entries(), s.g().entries()};
+  for (size_t k = 0; k < kLayerProducts; ++k) {
+    given.push_back(values.accumulators[k].size());
+    entries.push_back(s.result(static_cast<LayerProduct>(k)).entries());
+  }
+  if (given != entries || values.blindings.size() != s.operands.size()) {
+    return error("the operands, their blindings and the accumulators do not fit the statement's tiles");
+  }
+  return Done{};
 }
 
-Result<PointSum, Rejection> check_layer(const LayerStatement& statement, ByteView bytes, ThreadPool& pool) {
-  ZKAPEX_CHECK(statement.check());
-  const ProofShape shape = statement.shape();
-  ZKAPEX_TRY(const Proof proof, Proof::decode(bytes, shape));
-  std::vector<EncodedPoint> encoded = proof.rows;
-  encoded.insert(encoded.end(), statement.operands.begin(), statement.operands.end());
-  ZKAPEX_TRY(const std::vector<Point> rows, decode_rows(encoded, pool));
-  Transcript main = layer_transcript(statement, proof.rows, proof.pads);
-  const OpeningClaim claim = replay_layer(statement, shape, proof, main);
-  return settle(main, claim, proof, rows);
-}
+}  // namespace
 
-Verdict verify_layer(const LayerStatement& statement, ByteView proof, const Generators& generators, ThreadPool& pool) {
-  ZKAPEX_TRY(const PointSum sum, check_layer(statement, proof, pool));
-  return verdict_var(sum, generators, pool);
+Result<Proof> prove_layer(const LayerStatement& s, const LayerValues& values, const Generators& generators,
+                          ThreadPool& pool, ProveOptions options) {
+  if (const Verdict sound = s.sound(); !sound) return error("{}", sound.error().detail);
+  ZKAPEX_CHECK(require_entries(s, values));
+  ZKAPEX_CHECK(require_fit(s, values.accumulators));
+  LayerWitness witness(s, values, pool);
+  return prove(LayerRelation(s), witness, generators, pool, std::move(options));
 }
 
 }  // namespace zkapex

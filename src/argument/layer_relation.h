@@ -14,10 +14,8 @@
 
 #include <array>
 
-#include "argument/prover.h"
-#include "argument/row_openings.h"
+#include "argument/relation.h"
 #include "argument/tiled_matrix.h"
-#include "argument/verifier.h"
 
 namespace zkapex {
 
@@ -32,8 +30,7 @@ struct LayerStatement {
   unsigned shift = 0;                          // f, 1 to 24
   std::vector<EncodedPoint> operands;          // the tiles of X, of W, of G
 
-  // kStatement unless the numbers are in the supported range, in which no size computed from them overflows.
-  [[nodiscard]] Verdict check() const;
+  [[nodiscard]] Verdict sound() const;
   [[nodiscard]] TileGrid x() const { return {tokens, inputs, side}; }
   [[nodiscard]] TileGrid w() const { return {inputs, outputs, side}; }
   [[nodiscard]] TileGrid g() const { return {tokens, outputs, side}; }
@@ -61,23 +58,28 @@ using LayerAccumulators = std::array<std::vector<int64_t>, kLayerProducts>;
                                                     const Generators& generators, ThreadPool& pool);
 
 // That operands and blindings open the statement's commitments is not checked: a proof with others is rejected.
-struct LayerWitness {
+struct LayerValues {
   LayerOperands operands;
   std::span<const Scalar> blindings;
   const LayerAccumulators& accumulators;
 };
 
-[[nodiscard]] Result<Proof> prove_layer(const LayerStatement& statement, const LayerWitness& witness,
-                                        const Generators& generators, ThreadPool& pool, Tamper* tamper = nullptr);
-[[nodiscard]] Result<PointSum, Rejection> check_layer(const LayerStatement& statement, ByteView proof,
-                                                      ThreadPool& pool);
-[[nodiscard]] Verdict verify_layer(const LayerStatement& statement, ByteView proof, const Generators& generators,
-                                   ThreadPool& pool);
+class LayerRelation : public Relation {
+ public:
+  explicit LayerRelation(LayerStatement statement) : statement_(std::move(statement)) {}
 
-[[nodiscard]] Transcript layer_transcript(const LayerStatement& statement, std::span<const EncodedPoint> rows,
-                                          const EncodedPoint& pads, Transcript::Manifest* manifest = nullptr,
-                                          Transcript::Oracle* oracle = nullptr);
-[[nodiscard]] OpeningClaim replay_layer(const LayerStatement& statement, const ProofShape& shape, const Proof& proof,
-                                        Transcript& main);
+  [[nodiscard]] std::string_view protocol() const override { return "zkapex layer 1"; }
+  [[nodiscard]] Verdict sound() const override { return statement_.sound(); }
+  [[nodiscard]] ProofShape shape() const override { return statement_.shape(); }
+  [[nodiscard]] std::vector<EncodedPoint> statement_rows() const override { return statement_.operands; }
+  void absorb(Transcript& main, std::span<const EncodedPoint> rows) const override;
+  void replay(ArgumentVerifier& verifier) const override;
+
+ private:
+  LayerStatement statement_;
+};
+
+[[nodiscard]] Result<Proof> prove_layer(const LayerStatement& statement, const LayerValues& values,
+                                        const Generators& generators, ThreadPool& pool, ProveOptions options = {});
 
 }  // namespace zkapex

@@ -17,7 +17,9 @@ LayerStatement statement(size_t side, size_t tokens, size_t inputs, size_t outpu
 class LayerTest : public ::testing::Test {
  protected:
   LayerInstance instance(const LayerStatement& s) { return random_instance(s, rng_, pool_); }
-  Verdict verify(const LayerStatement& s, ByteView proof) { return verify_layer(s, proof, test_generators(), pool_); }
+  Verdict verify(const LayerStatement& s, ByteView proof) {
+    return zkapex::verify(LayerRelation(s), proof, test_generators(), pool_);
+  }
 
   std::mt19937_64 rng_{6};
   ThreadPool pool_{2};
@@ -28,7 +30,7 @@ TEST_F(LayerTest, HonestProofsOfEveryShapeAreAccepted) {
        {statement(1, 1, 1, 1), statement(1, 3, 2, 5), statement(2, 1, 1, 1), statement(4, 1, 2, 3),
         statement(4, 3, 1, 2), statement(8, 2, 3, 1), statement(8, 1, 1, 1, 16, 24), statement(4, 2, 2, 2, 13, 1)}) {
     const LayerInstance layer = instance(s);
-    const Result<Proof> proof = prove_layer(layer.statement, layer.witness(), test_generators(), pool_);
+    const Result<Proof> proof = prove_layer(layer.statement, layer.values(), test_generators(), pool_);
     ASSERT_TRUE(proof.ok()) << proof.error().message;
     const Bytes bytes = proof->encode();
     EXPECT_EQ(bytes.size(), layer.statement.shape().bytes());
@@ -82,28 +84,28 @@ TEST_F(LayerTest, TheProverRefusesWrongProducts) {
   for (size_t k = 0; k < kLayerProducts; ++k) {
     LayerInstance layer = instance(statement(4, 1, 2, 1));
     layer.accumulators[k][5] += 1;
-    EXPECT_FALSE(prove_layer(layer.statement, layer.witness(), test_generators(), pool_).ok());
+    EXPECT_FALSE(prove_layer(layer.statement, layer.values(), test_generators(), pool_).ok());
   }
 }
 
 TEST_F(LayerTest, TheProverRefusesWitnessesThatDoNotFit) {
   LayerInstance layer = instance(statement(4, 1, 2, 1));
   layer.accumulators[1].pop_back();
-  EXPECT_FALSE(prove_layer(layer.statement, layer.witness(), test_generators(), pool_).ok());
+  EXPECT_FALSE(prove_layer(layer.statement, layer.values(), test_generators(), pool_).ok());
 }
 
 // The products are right, so every equation of the prover's own holds; but the bits of P are not all committed to.
 TEST_F(LayerTest, TheProverRefusesProductsOfTooManyBits) {
   LayerInstance layer = instance(statement(4, 1, 2, 1));
   layer.statement.bits = 2;
-  const Result<Proof> proof = prove_layer(layer.statement, layer.witness(), test_generators(), pool_);
+  const Result<Proof> proof = prove_layer(layer.statement, layer.values(), test_generators(), pool_);
   ASSERT_FALSE(proof.ok());
   EXPECT_NE(proof.error().message.find("more than 6 bits"), std::string::npos) << proof.error().message;
 }
 
 TEST_F(LayerTest, ProofsOfAnotherStatementAreRejected) {
   const LayerInstance layer = instance(statement(4, 2, 2, 1)), other = instance(statement(4, 2, 2, 1));
-  const Bytes proof = prove_layer(layer.statement, layer.witness(), test_generators(), pool_).value().encode();
+  const Bytes proof = prove_layer(layer.statement, layer.values(), test_generators(), pool_).value().encode();
   const auto rejected = [&](const LayerStatement& s, std::initializer_list<Reason> reasons) {
     const Verdict verdict = verify(s, proof);
     ASSERT_FALSE(verdict.ok());
@@ -133,7 +135,7 @@ TEST_F(LayerTest, ProofsOfAnotherStatementAreRejected) {
 TEST_F(LayerTest, EveryFieldIsAbsorbed) {
   const LayerInstance layer = instance(statement(4, 1, 1, 1));
   const auto first = [&](const LayerStatement& s) {
-    return layer_transcript(s, layer.statement.operands, layer.statement.operands[0]).challenge("first");
+    return begin(LayerRelation(s), layer.statement.operands, layer.statement.operands[0]).challenge("first");
   };
   const Scalar honest = first(layer.statement);
   const std::vector<std::function<void(LayerStatement&)>> changes = {
@@ -150,7 +152,7 @@ TEST_F(LayerTest, EveryFieldIsAbsorbed) {
 
 TEST_F(LayerTest, MalformedProofsAreRejected) {
   const LayerInstance layer = instance(statement(2, 1, 1, 1, 4, 4));
-  const Proof proof = prove_layer(layer.statement, layer.witness(), test_generators(), pool_).value();
+  const Proof proof = prove_layer(layer.statement, layer.values(), test_generators(), pool_).value();
   const Bytes bytes = proof.encode();
   const auto reason = [&](const Bytes& changed) {
     const Verdict verdict = verify(layer.statement, changed);
@@ -181,10 +183,10 @@ TEST_F(LayerTest, StatementsOutsideTheSupportedSetAreRefused) {
   const auto refused = [&](auto change) {
     LayerStatement s = layer.statement;
     change(s);
-    const auto verdict = check_layer(s, {}, pool_);
+    const auto verdict = check(LayerRelation(s), Bytes{}, pool_);
     ASSERT_FALSE(verdict.ok());
     EXPECT_EQ(verdict.error().reason, Reason::kStatement) << verdict.error().detail;
-    EXPECT_FALSE(prove_layer(s, layer.witness(), test_generators(), pool_).ok());
+    EXPECT_FALSE(prove_layer(s, layer.values(), test_generators(), pool_).ok());
   };
   for (const size_t side : {size_t{0}, size_t{3}, size_t{1} << 13, size_t{1} << 32})
     refused([&](LayerStatement& s) { s.side = side; });
@@ -197,7 +199,7 @@ TEST_F(LayerTest, StatementsOutsideTheSupportedSetAreRefused) {
       refused([&](LayerStatement& s) { resize(s, tiles); });
     LayerStatement largest = layer.statement;
     resize(largest, 4096);
-    EXPECT_TRUE(largest.check().ok());
+    EXPECT_TRUE(largest.sound().ok());
   }
   for (const unsigned bits : {0U, 1U, 17U}) refused([&](LayerStatement& s) { s.bits = bits; });
   for (const unsigned shift : {0U, 25U}) refused([&](LayerStatement& s) { s.shift = shift; });

@@ -77,13 +77,14 @@ std::vector<Scalar> left_product(const MatrixStatement& s, const Points& r, std:
 
 }  // namespace
 
-Verdict MatrixStatement::check() const {
-  if (!is_row_length(row_length))
+Verdict MatrixRelation::sound() const {
+  const MatrixStatement& s = statement_;
+  if (!is_row_length(s.row_length))
     return Rejection{Reason::kStatement, "the row length is not a supported power of two"};
-  if (!std::has_single_bit(side) || side > row_length / side) {
+  if (!std::has_single_bit(s.side) || s.side > s.row_length / s.side) {
     return Rejection{Reason::kStatement, "a block's side must be a power of two, and a row must hold a whole block"};
   }
-  if (blocks < 1 || blocks > kMaxRows || blocks % (row_length / side) != 0) {
+  if (s.blocks < 1 || s.blocks > kMaxRows || s.blocks % (s.row_length / s.side) != 0) {
     return Rejection{Reason::kStatement, "the blocks do not fill whole rows of x"};
   }
   return Done{};
@@ -98,135 +99,129 @@ ProofShape MatrixStatement::shape() const {
           .products = 1};
 }
 
-Transcript matrix_transcript(const MatrixStatement& statement, std::span<const EncodedPoint> rows,
-                             const EncodedPoint& pads, Transcript::Manifest* manifest, Transcript::Oracle* oracle) {
-  Transcript transcript("zkapex matrix 1", manifest, oracle);
-  transcript.absorb("parameters", ByteView(encode_parameters(statement)));
-  transcript.absorb("context", statement.context);
-  transcript.absorb("rows", rows);
-  transcript.absorb("pads", {&pads, 1});
-  return transcript;
+void MatrixRelation::absorb(Transcript& main, std::span<const EncodedPoint> rows) const {
+  main.absorb("parameters", ByteView(encode_parameters(statement_)));
+  main.absorb("context", statement_.context);
+  main.absorb("rows", rows);
 }
 
-Result<Proof> prove_matrix(const MatrixStatement& s, const MatrixWitness& witness, const Generators& generators,
-                           ThreadPool& pool, Tamper* tamper) {
-  if (const Verdict sound = s.check(); !sound) return error("{}", sound.error().detail);
-  ZKAPEX_CHECK(require_generators(generators, s.shape()));
+void MatrixRelation::replay(ArgumentVerifier& verifier) const {
+  const MatrixStatement& s = statement_;
   const Sizes size(s);
-  if (witness.matrix.size() != s.blocks * s.side * s.side || witness.x.size() != s.blocks * s.side ||
-      witness.y.size() != s.blocks * s.side) {
-    return error("the matrix, x and y must have {} blocks of side {}", s.blocks, s.side);
-  }
-  const auto bytes = [](const auto& v) { return ByteView(reinterpret_cast<const uint8_t*>(v.data()), v.size_bytes()); };
-  ZKAPEX_TRY(Nonces nonces,
-             Nonces::create({view("matrix"), encode_parameters(s), view(s.context), sha512(bytes(witness.matrix)),
-                             sha512(bytes(witness.x)), sha512(bytes(witness.y))}));
-  ZKAPEX_TRY(const CommittedRows y_rows, commit_integers_var(generators, witness.y, s.row_length, nonces, pool));
-  ZKAPEX_TRY(const CommittedRows x_rows, commit_integers_var(generators, witness.x, s.row_length, nonces, pool));
-  const PackedRows packed{bytes(witness.matrix).data(), s.matrix_rows(), s.row_length, s.row_length, 8};
-  ZKAPEX_TRY(const CommittedRows matrix_rows, commit_rows_var(generators, packed, nonces, pool));
-  std::vector<EncodedPoint> rows = y_rows.encoded;
-  rows.insert(rows.end(), x_rows.encoded.begin(), x_rows.encoded.end());
-  rows.insert(rows.end(), matrix_rows.encoded.begin(), matrix_rows.encoded.end());
+  verifier.for_forks("blocks", [&](size_t, Receiver& channel) {
+    const Points r = channel.transcript().challenges("r", size.vector());
+    const Expression y_r = channel.receive("y", 1)[0];
+    const SumcheckClaim rho = verify_sumcheck(channel, "first", size.vector(), 2, y_r);
+    const std::vector<Expression> product = channel.receive("v, x, vx", 3);
+    verifier.require_zero(rho.claim - product[2]);
+    const SumcheckClaim sigma = verify_sumcheck(channel, "second", size.vector(), 3, product[0]);
+    const Expression entry = channel.receive("A", 1)[0];
+    const Scalar weight = eq(high(rho.point, size.side), high(sigma.point, size.side)) * eq(r, sigma.point);
+    verifier.require_zero(sigma.claim - entry * weight);
 
-  const ProofShape shape = s.shape();
-  ArgumentProver prover(generators, shape, std::move(nonces), pool, tamper);
-  Transcript main = matrix_transcript(s, rows, prover.pad_commitment());
-  std::vector<Transcript> forks;
-  Transcript& fork = forks.emplace_back(main.fork("blocks", 0));
-  Sender channel = prover.fork(0, fork);
-
-  // y(r) = Σ_{b,l} v(b, l) x(b, l)
-  const Points r = fork.challenges("r", size.vector());
-  std::vector<Scalar> y_scalars;
-  for (const int64_t value : witness.y) y_scalars.push_back(Scalar::from_i64(value));
-  const Scalar y_r = channel.send("y", {evaluate(y_scalars, r)})[0];
-  Sumcheck first{.variables = size.vector(),
-                 .degree = 2,
-                 .tables = {{left_product(s, r, witness.matrix, pool)}, {witness.x}},
-                 .terms = {{Scalar::one(), {0, 1}}},
-                 .eq_point = {},
-                 .bits = {}};
-  const SumcheckProof rho = prove_sumcheck(channel, "first", std::move(first), y_r, pool);
-  const std::vector<Scalar> product =
-      channel.send("v, x, vx", {rho.tables[0], rho.tables[1], rho.tables[0] * rho.tables[1]},
-                   {{Scalar::zero(), Scalar::zero(), Scalar::one()}}, rho.claim);
-
-  // v(ρ) = Σ_{b,j} eq(ρ_b, b) eq(r, (b, j)) A(b, j, ρ_l)
-  const IntMatrix columns(witness.matrix.data(), s.blocks * s.side, s.side, s.side);
-  const auto rho_block = high(rho.point, size.side);
-  Sumcheck second{.variables = size.vector(),
-                  .degree = 3,
-                  .tables = {{fold_columns(columns, eq_table(low(rho.point, size.side)), pool)}, {eq_table(r)}},
-                  .terms = {{Scalar::one(), {0, 1}, true}},
-                  .eq_point = {rho_block.begin(), rho_block.end()},
-                  .bits = {}};
-  const SumcheckProof sigma = prove_sumcheck(channel, "second", std::move(second), product[0], pool);
-  const Scalar weight = eq(rho_block, high(sigma.point, size.side)) * eq(r, sigma.point);
-  const Scalar entry = channel.send("A", {sigma.tables[0]}, {{weight}}, sigma.claim)[0];
-
-  const Points at = matrix_point(sigma.point, rho.point, size.side);
-  const std::vector<Scalar> weights = row_weights(at, size.position, s.matrix_rows());
-  const IntMatrix matrix(witness.matrix.data(), s.matrix_rows(), s.row_length, s.row_length);
-  std::vector<ProverPair> pairs;
-  pairs.push_back(open_vector(s, r, y_r, witness.y, y_rows.all_blindings(), pool));
-  pairs.push_back(open_vector(s, rho.point, product[1], witness.x, x_rows.all_blindings(), pool));
-  pairs.push_back({fold_rows(matrix, weights, pool),
-                   inner_product(weights, matrix_rows.all_blindings()),
-                   {low(at, size.position).begin(), low(at, size.position).end()},
-                   entry});
-  const ProverProduct products[] = {{product[0], product[1], product[2]}};
-  return prover.finish(main, forks, std::move(pairs), products, std::move(rows), [&](const Proof& proof) {
-    Transcript again = matrix_transcript(s, proof.rows, proof.pads);
-    return replay_matrix(s, shape, proof, again);
+    size_t row = 0;
+    const auto open = [&](const Points& point, const Expression& value, size_t rows) {
+      VerifierPair pair{{}, {low(point, size.position).begin(), low(point, size.position).end()}, value};
+      for (const Scalar& coefficient : row_weights(point, size.position, rows))
+        pair.commitment.emplace_back(row++, coefficient);
+      verifier.add_pair(std::move(pair));
+    };
+    open(r, y_r, s.vector_rows());
+    open(rho.point, product[1], s.vector_rows());
+    open(matrix_point(sigma.point, rho.point, size.side), entry, s.matrix_rows());
+    verifier.add_product({product[0], product[1], product[2]});
   });
 }
 
-OpeningClaim replay_matrix(const MatrixStatement& s, const ProofShape& shape, const Proof& proof, Transcript& main) {
-  const Sizes size(s);
-  ArgumentVerifier verifier(shape, proof);
-  std::vector<Transcript> forks;
-  Transcript& fork = forks.emplace_back(main.fork("blocks", 0));
-  Receiver channel = verifier.fork(0, fork);
-  const Points r = fork.challenges("r", size.vector());
-  const Expression y_r = channel.receive("y", 1)[0];
-  const SumcheckClaim rho = verify_sumcheck(channel, "first", size.vector(), 2, y_r);
-  const std::vector<Expression> product = channel.receive("v, x, vx", 3);
-  verifier.require_zero(rho.claim - product[2]);
-  const SumcheckClaim sigma = verify_sumcheck(channel, "second", size.vector(), 3, product[0]);
-  const Expression entry = channel.receive("A", 1)[0];
-  const Scalar weight = eq(high(rho.point, size.side), high(sigma.point, size.side)) * eq(r, sigma.point);
-  verifier.require_zero(sigma.claim - entry * weight);
+namespace {
 
-  size_t row = 0;
-  const auto open = [&](const Points& point, const Expression& value, size_t rows) {
-    VerifierPair pair{{}, {low(point, size.position).begin(), low(point, size.position).end()}, value};
-    for (const Scalar& coefficient : row_weights(point, size.position, rows))
-      pair.commitment.emplace_back(row++, coefficient);
-    return pair;
-  };
-  std::vector<VerifierPair> pairs;
-  pairs.push_back(open(r, y_r, s.vector_rows()));
-  pairs.push_back(open(rho.point, product[1], s.vector_rows()));
-  pairs.push_back(open(matrix_point(sigma.point, rho.point, size.side), entry, s.matrix_rows()));
-  const VerifierProduct products[] = {{product[0], product[1], product[2]}};
-  return verifier.reduce(main, forks, pairs, products);
-}
+ByteView bytes_of(const auto& v) { return {reinterpret_cast<const uint8_t*>(v.data()), v.size_bytes()}; }
 
-Result<PointSum, Rejection> check_matrix(const MatrixStatement& statement, ByteView bytes, ThreadPool& pool) {
-  ZKAPEX_CHECK(statement.check());
-  const ProofShape shape = statement.shape();
-  ZKAPEX_TRY(const Proof proof, Proof::decode(bytes, shape));
-  ZKAPEX_TRY(const std::vector<Point> rows, decode_rows(proof.rows, pool));
-  Transcript main = matrix_transcript(statement, proof.rows, proof.pads);
-  const OpeningClaim claim = replay_matrix(statement, shape, proof, main);
-  return settle(main, claim, proof, rows);
-}
+class MatrixWitness : public Witness {
+ public:
+  MatrixWitness(const MatrixStatement& statement, const MatrixValues& values) : s_(statement), values_(values) {}
 
-Verdict verify_matrix(const MatrixStatement& statement, ByteView proof, const Generators& generators,
-                      ThreadPool& pool) {
-  ZKAPEX_TRY(const PointSum sum, check_matrix(statement, proof, pool));
-  return verdict_var(sum, generators, pool);
+  [[nodiscard]] Sha512::Digest digest() const override {
+    Sha512 hash;
+    for (const ByteView part : {bytes_of(values_.matrix), bytes_of(values_.x), bytes_of(values_.y)}) hash.update(part);
+    return hash.finish();
+  }
+  Result<CommittedRows> commit(const Generators& generators, Nonces& nonces, ThreadPool& pool) override {
+    ZKAPEX_TRY(CommittedRows rows, commit_integers_var(generators, values_.y, s_.row_length, nonces, pool));
+    ZKAPEX_TRY(const CommittedRows x, commit_integers_var(generators, values_.x, s_.row_length, nonces, pool));
+    const PackedRows packed{bytes_of(values_.matrix).data(), s_.matrix_rows(), s_.row_length, s_.row_length, 8};
+    ZKAPEX_TRY(const CommittedRows matrix, commit_rows_var(generators, packed, nonces, pool));
+    rows.append(x);
+    rows.append(matrix);
+    return rows;
+  }
+  Status prove(ArgumentProver& prover, const CommittedRows& rows) override {
+    return prover.for_forks("blocks", [&](size_t, Sender& channel) { return prove_blocks(prover, rows, channel); });
+  }
+
+ private:
+  Status prove_blocks(ArgumentProver& prover, const CommittedRows& rows, Sender& channel) const {
+    const Sizes size(s_);
+    ThreadPool& pool = prover.pool();
+    // y(r) = Σ_{b,l} v(b, l) x(b, l)
+    const Points r = channel.transcript().challenges("r", size.vector());
+    std::vector<Scalar> y_scalars;
+    for (const int64_t value : values_.y) y_scalars.push_back(Scalar::from_i64(value));
+    const Scalar y_r = channel.send("y", {evaluate(y_scalars, r)})[0];
+    Sumcheck first{.variables = size.vector(),
+                   .degree = 2,
+                   .tables = {{left_product(s_, r, values_.matrix, pool)}, {values_.x}},
+                   .terms = {{Scalar::one(), {0, 1}}},
+                   .eq_point = {},
+                   .bits = {}};
+    const SumcheckProof rho = prove_sumcheck(channel, "first", std::move(first), y_r, pool);
+    const std::vector<Scalar> product =
+        channel.send("v, x, vx", {rho.tables[0], rho.tables[1], rho.tables[0] * rho.tables[1]},
+                     {{Scalar::zero(), Scalar::zero(), Scalar::one()}}, rho.claim);
+    prover.add_product({product[0], product[1], product[2]});
+
+    // v(ρ) = Σ_{b,j} eq(ρ_b, b) eq(r, (b, j)) A(b, j, ρ_l)
+    const IntMatrix columns(values_.matrix.data(), s_.blocks * s_.side, s_.side, s_.side);
+    const auto rho_block = high(rho.point, size.side);
+    Sumcheck second{.variables = size.vector(),
+                    .degree = 3,
+                    .tables = {{fold_columns(columns, eq_table(low(rho.point, size.side)), pool)}, {eq_table(r)}},
+                    .terms = {{Scalar::one(), {0, 1}, true}},
+                    .eq_point = {rho_block.begin(), rho_block.end()},
+                    .bits = {}};
+    const SumcheckProof sigma = prove_sumcheck(channel, "second", std::move(second), product[0], pool);
+    const Scalar weight = eq(rho_block, high(sigma.point, size.side)) * eq(r, sigma.point);
+    const Scalar entry = channel.send("A", {sigma.tables[0]}, {{weight}}, sigma.claim)[0];
+
+    const size_t vector_rows = s_.vector_rows();
+    ZKAPEX_CHECK(prover.add_pair(open_vector(s_, r, y_r, values_.y, rows.blindings_from(0, vector_rows), pool)));
+    ZKAPEX_CHECK(prover.add_pair(
+        open_vector(s_, rho.point, product[1], values_.x, rows.blindings_from(vector_rows, vector_rows), pool)));
+    const Points at = matrix_point(sigma.point, rho.point, size.side);
+    const std::vector<Scalar> weights = row_weights(at, size.position, s_.matrix_rows());
+    const IntMatrix matrix(values_.matrix.data(), s_.matrix_rows(), s_.row_length, s_.row_length);
+    return prover.add_pair({fold_rows(matrix, weights, pool),
+                            inner_product(weights, rows.blindings_from(2 * vector_rows, s_.matrix_rows())),
+                            {low(at, size.position).begin(), low(at, size.position).end()},
+                            entry});
+  }
+
+  const MatrixStatement& s_;
+  const MatrixValues& values_;
+};
+
+}  // namespace
+
+Result<Proof> prove_matrix(const MatrixStatement& s, const MatrixValues& values, const Generators& generators,
+                           ThreadPool& pool, ProveOptions options) {
+  const MatrixRelation relation(s);
+  if (const Verdict sound = relation.sound(); !sound) return error("{}", sound.error().detail);
+  if (values.matrix.size() != s.blocks * s.side * s.side || values.x.size() != s.blocks * s.side ||
+      values.y.size() != s.blocks * s.side) {
+    return error("the matrix, x and y must have {} blocks of side {}", s.blocks, s.side);
+  }
+  MatrixWitness witness(s, values);
+  return prove(relation, witness, generators, pool, std::move(options));
 }
 
 }  // namespace zkapex

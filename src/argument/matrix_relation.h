@@ -2,8 +2,7 @@
 // and y committed. Two sumchecks reduce it to one value each of y, x and A.
 #pragma once
 
-#include "argument/prover.h"
-#include "argument/verifier.h"
+#include "argument/relation.h"
 
 namespace zkapex {
 
@@ -13,29 +12,31 @@ struct MatrixStatement {
   size_t side = 0;        // S, a power of two
   size_t blocks = 0;      // a multiple of row_length / side, so that vectors fill whole rows
 
-  // kStatement unless the numbers are in the supported range, in which no size computed from them overflows.
-  [[nodiscard]] Verdict check() const;
   [[nodiscard]] size_t vector_rows() const { return blocks * side / row_length; }
   [[nodiscard]] size_t matrix_rows() const { return blocks * side * side / row_length; }
   [[nodiscard]] ProofShape shape() const;  // brings the rows of y, of x and of A, in this order
 };
 
-struct MatrixWitness {
+struct MatrixValues {
   std::span<const int8_t> matrix;  // block by block, row-major
   std::span<const int64_t> x, y;   // block by block
 };
 
-[[nodiscard]] Result<Proof> prove_matrix(const MatrixStatement& statement, const MatrixWitness& witness,
-                                         const Generators& generators, ThreadPool& pool, Tamper* tamper = nullptr);
-[[nodiscard]] Result<PointSum, Rejection> check_matrix(const MatrixStatement& statement, ByteView proof,
-                                                       ThreadPool& pool);
-[[nodiscard]] Verdict verify_matrix(const MatrixStatement& statement, ByteView proof, const Generators& generators,
-                                    ThreadPool& pool);
+class MatrixRelation : public Relation {
+ public:
+  explicit MatrixRelation(MatrixStatement statement) : statement_(std::move(statement)) {}
 
-[[nodiscard]] Transcript matrix_transcript(const MatrixStatement& statement, std::span<const EncodedPoint> rows,
-                                           const EncodedPoint& pads, Transcript::Manifest* manifest = nullptr,
-                                           Transcript::Oracle* oracle = nullptr);
-[[nodiscard]] OpeningClaim replay_matrix(const MatrixStatement& statement, const ProofShape& shape, const Proof& proof,
-                                         Transcript& main);
+  [[nodiscard]] std::string_view protocol() const override { return "zkapex matrix 1"; }
+  [[nodiscard]] Verdict sound() const override;
+  [[nodiscard]] ProofShape shape() const override { return statement_.shape(); }
+  void absorb(Transcript& main, std::span<const EncodedPoint> rows) const override;
+  void replay(ArgumentVerifier& verifier) const override;
+
+ private:
+  MatrixStatement statement_;
+};
+
+[[nodiscard]] Result<Proof> prove_matrix(const MatrixStatement& statement, const MatrixValues& values,
+                                         const Generators& generators, ThreadPool& pool, ProveOptions options = {});
 
 }  // namespace zkapex

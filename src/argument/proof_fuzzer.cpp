@@ -28,26 +28,25 @@ struct Checked {
   ProofShape shape;
 };
 
-template <class Statement, class Verify>
-Checked check(const Statement& statement, bool fit, Bytes& proof, const Verify& verify) {
-  const bool supported = statement.check().ok();
-  const ProofShape shape = supported ? statement.shape() : ProofShape{};
+Checked check(const Relation& relation, bool fit, Bytes& proof) {
+  const bool supported = relation.sound().ok();
+  const ProofShape shape = supported ? relation.shape() : ProofShape{};
   if (fit && supported) {
     proof.resize(shape.bytes());
     std::copy(kMagic.begin(), kMagic.end(), proof.begin());
   }
   static ThreadPool pool(1);
   static const Generators generators = Generators::derive(256, pool);
-  return {verify(statement, proof, generators, pool), shape};
+  return {verify(relation, proof, generators, pool), shape};
 }
 
 Checked check_chosen(uint8_t choice, Bytes& proof) {
   static const std::vector<LayerStatement> kLayers = layers();
   const size_t number = choice & 7;
   const bool fit = (choice & 8) != 0, layer = (choice & 16) != 0;
-  if (layer) return check(kLayers[number % kLayers.size()], fit, proof, verify_layer);
-  if (number < std::size(kRanges)) return check(kRanges[number], fit, proof, verify_range);
-  return check(kMatrices[number - std::size(kRanges)], fit, proof, verify_matrix);
+  if (layer) return check(LayerRelation(kLayers[number % kLayers.size()]), fit, proof);
+  if (number < std::size(kRanges)) return check(RangeRelation(kRanges[number]), fit, proof);
+  return check(MatrixRelation(kMatrices[number - std::size(kRanges)]), fit, proof);
 }
 
 void fuzz(ByteView input) {

@@ -13,10 +13,10 @@
 namespace zkapex::testing {
 
 // Uniform challenges, fixed beforehand by a seed: both runs over the same transcript see the same ones.
-class ProgrammedOracle : public Transcript::Oracle {
+class ProgrammedOracle : public Tamper {
  public:
   explicit ProgrammedOracle(uint64_t seed) : seed_(seed) {}
-  Scalar challenge(const std::string& transcript, std::string_view label) override {
+  Scalar challenge(const std::string& transcript, std::string_view label, const Scalar& /*drawn*/) override {
     const std::string key = transcript + "/" + std::string(label);
     ByteWriter out;
     out.u64(seed_);
@@ -76,7 +76,7 @@ inline OpeningProof simulate_opening(Transcript& transcript, const OpeningClaim&
 
 // Accepted by a verifier whose challenges come from ProgrammedOracle(challenges).
 inline Proof simulate(const Relation& relation, uint64_t challenges, std::mt19937_64& rng) {
-  const ProofShape& shape = relation.shape;
+  const ProofShape shape = relation.shape();
   const auto commit_to_zero = [&] { return multiply(test_generators().blinding(), random_scalar(rng)).encode(); };
   Proof proof;
   for (size_t k = 0; k < shape.rows; ++k) proof.rows.push_back(commit_to_zero());
@@ -85,10 +85,11 @@ inline Proof simulate(const Relation& relation, uint64_t challenges, std::mt1993
   proof.main = random_scalars(rng, shape.main_scalars());
   proof.masked_factors = random_scalars(rng, 2 * shape.products);
   ProgrammedOracle oracle(challenges);
-  Transcript main = relation.begin(proof, nullptr, &oracle);
-  const OpeningClaim claim = relation.replay(proof, main);
+  Transcript main = begin(relation, proof, &oracle);
+  const OpeningClaim claim = replay(relation, shape, proof, main);
   std::vector<EncodedPoint> rows = proof.rows;
-  rows.insert(rows.end(), relation.statement_rows.begin(), relation.statement_rows.end());
+  const std::vector<EncodedPoint> brought = relation.statement_rows();
+  rows.insert(rows.end(), brought.begin(), brought.end());
   Point commitment = multiply(Point::decode(proof.pads).value(), claim.pad_weight);
   for (const auto& [row, weight] : claim.commitment) {
     commitment += multiply(Point::decode(rows[row]).value(), weight);

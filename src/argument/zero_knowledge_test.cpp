@@ -19,10 +19,10 @@ class ZeroKnowledge : public ::testing::Test {
 
   Proof prove(std::span<const int64_t> values) { return prove_range(range_, values, test_generators(), pool_).value(); }
   Proof prove(const MatrixInstance& instance) {
-    return prove_matrix(matrix_, instance.witness(), test_generators(), pool_).value();
+    return prove_matrix(matrix_, instance.values(), test_generators(), pool_).value();
   }
   Proof prove(const LayerInstance& layer) {
-    return prove_layer(layer.statement, layer.witness(), test_generators(), pool_).value();
+    return prove_layer(layer.statement, layer.values(), test_generators(), pool_).value();
   }
   [[nodiscard]] MatrixInstance zero_matrix() const {
     const size_t side = matrix_.side, blocks = matrix_.blocks;
@@ -116,17 +116,17 @@ TEST_F(ZeroKnowledge, ScalarsLookUniformForExtremeWitnesses) {
 TEST_F(ZeroKnowledge, TheSimulatorNeedsNoWitness) {
   std::mt19937_64 rng(132);
   const LayerStatement layer = random_instance(layer_, rng, pool_).statement;
-  for (const Relation& relation :
+  for (const AnyRelation& of :
        {relation(range_), relation(matrix_), relation(layer), relation(RangeStatement{"", 1, 1, {1}})}) {
     for (const uint64_t challenges : {1U, 2U}) {
-      const Proof proof = simulate(relation, challenges, rng);
+      const Proof proof = simulate(*of, challenges, rng);
       const Bytes bytes = proof.encode();
-      EXPECT_EQ(bytes.size(), relation.shape.bytes());
+      EXPECT_EQ(bytes.size(), of->shape().bytes());
       ProgrammedOracle oracle(challenges), others(challenges + 1);
-      const Verdict verdict = relation.verify(bytes, pool_, nullptr, &oracle);
+      const Verdict verdict = verify_with(*of, bytes, pool_, &oracle);
       EXPECT_TRUE(verdict.ok()) << (verdict ? "" : verdict.error().detail);
-      EXPECT_FALSE(relation.verify(bytes, pool_, nullptr, &others).ok());  // it is not a proof
-      EXPECT_FALSE(relation.verify(bytes, pool_).ok());
+      EXPECT_FALSE(verify_with(*of, bytes, pool_, &others).ok());  // it is not a proof
+      EXPECT_FALSE(verify_with(*of, bytes, pool_).ok());
       expect_nothing_shared({proof});
     }
   }

@@ -43,77 +43,107 @@ struct WindowWitness {
 };
 
 // Proves with `before` as θ_p and L, which need not be what the statement commits to.
+class FalseWindow : public Witness {
+ public:
+  FalseWindow(const TestWindow& window, const WindowStatement& statement, const WindowPlan& plan,
+              const WindowWitness& witness, const ModelReader& before, ThreadPool& pool)
+      : statement_(statement),
+        plan_(plan),
+        witness_(witness),
+        before_(before),
+        openings_{window.model.all_blindings(), window.curvature.all_blindings()},
+        bits_(words(), plan.geometry().row, plan.block_planes(), segments(), pool),
+        cap_row_((plan.geometry().row + 63) / 64) {
+    for (unsigned i = 0; i < plan.slack_bits(); ++i) {
+      cap_row_[i / 64] |= uint64_t{witness.cap_slack.bit(i)} << (i % 64);
+    }
+  }
+
+  [[nodiscard]] Sha512::Digest digest() const override { return {}; }
+  Result<CommittedRows> commit(const Generators& generators, Nonces& nonces, ThreadPool& pool) override {
+    ZKAPEX_TRY(CommittedRows rows, commit_rows_var(generators, bits_.packed(), nonces, pool));
+    if (plan_.compensates()) {
+      const auto* cap = reinterpret_cast<const uint8_t*>(cap_row_.data());
+      const PackedRows packed{cap, 1, 8 * cap_row_.size(), plan_.geometry().row, 1};
+      ZKAPEX_TRY(const CommittedRows cap_row, commit_rows_var(generators, packed, nonces, pool));
+      rows.append(cap_row);
+    }
+    return rows;
+  }
+  Status prove(ArgumentProver& prover, const CommittedRows& rows) override {
+    return prover.for_forks("segment", [&](size_t k, Sender& channel) -> Status {
+      const WindowSegment& segment = plan_.segments()[k];
+      ZKAPEX_TRY(SegmentWitness part, part_of(segment));
+      const size_t count = plan_.block_planes() * segment.rows.rows;
+      const SegmentRows opened{{bits_.segment(k), bits_.words_per_row(), plan_.geometry().row,
+                                rows.blindings_from(bits_.first_row(k), count)},
+                               cap_row_,
+                               plan_.compensates() ? rows.all_blindings().back() : Scalar::zero()};
+      return prove_segment(statement_, plan_, segment, before_, openings_, std::move(part), opened, channel, prover);
+    });
+  }
+
+ private:
+  [[nodiscard]] std::vector<size_t> segments() const {
+    return {plan_.segmentation().begin(), plan_.segmentation().end()};
+  }
+  [[nodiscard]] std::vector<uint64_t> words() const {
+    const size_t s = plan_.geometry().stride();
+    std::vector<uint64_t> out(witness_.theta_u.size());
+    for (size_t i = 0; i < out.size(); ++i) {
+      out[i] = static_cast<uint64_t>(witness_.theta_u[i]) & (~uint64_t{0} >> (64 - plan_.width()));
+      for (unsigned k = static_cast<unsigned>(i % s); k < plan_.slack_bits(); k += static_cast<unsigned>(s)) {
+        out[i] |= uint64_t{witness_.slacks[i / s].bit(k)} << (plan_.width() + k / s);
+      }
+    }
+    return out;
+  }
+  [[nodiscard]] Result<SegmentWitness> part_of(const WindowSegment& segment) const {
+    const size_t n = plan_.geometry().row;
+    SegmentWitness part;
+    part.planes = bits_.planes(segment.rows.index);
+    part.free = free_indices(plan_.geometry(), segment.rows, segment.masked);
+    const auto first = witness_.theta_u.begin() + static_cast<ptrdiff_t>(segment.rows.first_row * n);
+    part.theta_u.assign(first, first + static_cast<ptrdiff_t>(segment.size()));
+    part.x.resize(segment.size());
+    ZKAPEX_CHECK(before_.weights(segment.rows.first_row, part.x));
+    for (size_t i = 0; i < part.x.size(); ++i) part.x[i] = part.theta_u[i] - part.x[i];
+    if (segment.cap) {
+      const auto* cap = reinterpret_cast<const uint8_t*>(cap_row_.data());
+      part.planes.emplace_back(cap, cap + n / 8);
+      part.cap_slack = to_scalar(witness_.cap_slack);
+    }
+    return part;
+  }
+
+  const WindowStatement& statement_;
+  const WindowPlan& plan_;
+  const WindowWitness& witness_;
+  const ModelReader& before_;
+  const ModelOpenings openings_;
+  const BitMatrix bits_;
+  std::vector<uint64_t> cap_row_;
+};
+
 inline Result<Proof> prove_false_window(const TestWindow& window, const WindowWitness& witness,
                                         const ModelReader& before, Tamper& tamper, ThreadPool& pool) {
   const WindowPlan plan = window.plan();
   const WindowStatement statement = window.statement();
-  const size_t n = plan.geometry().row, s = plan.geometry().stride();
-  std::vector<uint64_t> words(witness.theta_u.size());
-  for (size_t i = 0; i < words.size(); ++i) {
-    words[i] = static_cast<uint64_t>(witness.theta_u[i]) & (~uint64_t{0} >> (64 - plan.width()));
-    for (unsigned k = static_cast<unsigned>(i % s); k < plan.slack_bits(); k += static_cast<unsigned>(s)) {
-      words[i] |= uint64_t{witness.slacks[i / s].bit(k)} << (plan.width() + k / s);
-    }
-  }
-  const std::vector<size_t> segments(plan.segmentation().begin(), plan.segmentation().end());
-  const BitMatrix bits(words, n, plan.block_planes(), segments, pool);
-  std::vector<uint64_t> cap_row((n + 63) / 64);
-  for (unsigned i = 0; i < plan.slack_bits(); ++i) cap_row[i / 64] |= uint64_t{witness.cap_slack.bit(i)} << (i % 64);
-
-  ZKAPEX_TRY(Nonces nonces, Nonces::create({}));
-  ZKAPEX_TRY(CommittedRows rows, commit_rows_var(window.generators(), bits.packed(), nonces, pool));
-  if (plan.compensates()) {
-    const PackedRows packed{reinterpret_cast<const uint8_t*>(cap_row.data()), 1, 8 * cap_row.size(), n, 1};
-    ZKAPEX_TRY(const CommittedRows cap, commit_rows_var(window.generators(), packed, nonces, pool));
-    rows.encoded.push_back(cap.encoded[0]);
-    rows.blindings.push_back(cap.blindings[0]);
-  }
-  const ModelOpenings openings{window.model.all_blindings(), window.curvature.all_blindings()};
-  ArgumentProver prover(window.generators(), plan.shape(), std::move(nonces), pool, &tamper);
-  Transcript main = window_transcript(statement, plan, rows.encoded, prover.pad_commitment());
-  std::vector<Transcript> forks;
-  std::vector<ProverProduct> products;
-  for (const WindowSegment& segment : plan.segments()) {
-    forks.push_back(main.fork("segment", segment.rows.index));
-    Sender channel = prover.fork(segment.rows.index, forks.back());
-    SegmentWitness part;
-    part.planes = bits.planes(segment.rows.index);
-    part.free = free_indices(plan.geometry(), segment.rows, segment.masked);
-    const auto first = witness.theta_u.begin() + static_cast<ptrdiff_t>(segment.rows.first_row * n);
-    part.theta_u.assign(first, first + static_cast<ptrdiff_t>(segment.size()));
-    part.x.resize(segment.size());
-    ZKAPEX_CHECK(before.weights(segment.rows.first_row, part.x));
-    for (size_t i = 0; i < part.x.size(); ++i) part.x[i] = part.theta_u[i] - part.x[i];
-    if (segment.cap) {
-      const auto* cap = reinterpret_cast<const uint8_t*>(cap_row.data());
-      part.planes.emplace_back(cap, cap + n / 8);
-      part.cap_slack = to_scalar(witness.cap_slack);
-    }
-    const size_t count = plan.block_planes() * segment.rows.rows;
-    const SegmentRows opened{bits.segment(segment.rows.index), bits.words_per_row(),
-                             rows.blindings_from(bits.first_row(segment.rows.index), count), cap_row,
-                             plan.compensates() ? rows.all_blindings().back() : Scalar::zero()};
-    ZKAPEX_CHECK(prove_segment(statement, plan, segment, before, openings, std::move(part), opened, channel, pool,
-                               prover, products));
-  }
-  const ProofShape shape = plan.shape();
-  return prover.finish(main, forks, {}, products, std::move(rows.encoded), [&](const Proof& sealed) {
-    Transcript again = window_transcript(statement, plan, sealed.rows, sealed.pads);
-    return replay_window(statement, plan, shape, sealed, again);
-  });
+  FalseWindow lies(window, statement, plan, witness, before, pool);
+  return prove(WindowRelation(statement, plan), lies, window.generators(), pool,
+               {.scratch = {}, .progress = [] {}, .tamper = &tamper});
 }
 
-// The window as the verifier sees it.
-inline Relation relation(const WindowStatement& statement, const WindowPlan& plan) {
-  std::vector<EncodedPoint> rows = statement.model;
-  if (plan.compensates()) rows.insert(rows.end(), statement.curvature.begin(), statement.curvature.end());
-  return {
-      plan.shape(),
-      [=](const Proof& proof, Transcript::Manifest* manifest, Transcript::Oracle*) {
-        return window_transcript(statement, plan, proof.rows, proof.pads, manifest);
-      },
-      [=](const Proof& proof, Transcript& main) { return replay_window(statement, plan, plan.shape(), proof, main); },
-      rows};
+// The window's relation, with the statement and the plan that it refers to.
+inline AnyRelation relation(const WindowStatement& statement, const WindowPlan& plan) {
+  struct Owned {
+    Owned(const WindowStatement& s, const WindowPlan& p) : statement(s), plan(p), relation(statement, plan) {}
+    const WindowStatement statement;
+    const WindowPlan plan;
+    const WindowRelation relation;
+  };
+  const auto owned = std::make_shared<const Owned>(statement, plan);
+  return {owned, &owned->relation};
 }
 
 }  // namespace zkapex::testing

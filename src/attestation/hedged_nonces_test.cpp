@@ -1,38 +1,18 @@
 // Nonces are hedged: with a source of randomness that repeats itself, proofs of two statements or of two witnesses have
 // no scalar and no point in common. A mask used under two challenges would reveal what it hides.
 #include <gtest/gtest.h>
-#include <sodium.h>
 
-#include <cstring>
 #include <set>
 
 #include "attestation/registration_prover.h"
 #include "attestation/window_testing.h"
+#include "base/repeated_randomness_testing.h"
 
 namespace zkapex {
 namespace {
 
+using testing::RepeatedRandomness;
 using testing::TestWindow;
-
-// While it lives, all randomness is the same.
-class RepeatedRandomness {
- public:
-  RepeatedRandomness() {
-    EXPECT_GE(sodium_init(), 0);
-    EXPECT_EQ(randombytes_set_implementation(&kSource), 0);
-  }
-  ~RepeatedRandomness() { EXPECT_EQ(randombytes_set_implementation(&randombytes_sysrandom_implementation), 0); }
-  RepeatedRandomness(const RepeatedRandomness&) = delete;
-  RepeatedRandomness& operator=(const RepeatedRandomness&) = delete;
-
- private:
-  static inline randombytes_implementation kSource{.implementation_name = [] { return "repeated"; },
-                                                   .random = [] { return uint32_t{7}; },
-                                                   .stir = nullptr,
-                                                   .uniform = nullptr,
-                                                   .buf = [](void* out, size_t size) { std::memset(out, 7, size); },
-                                                   .close = nullptr};
-};
 
 using Values = std::set<std::array<uint8_t, 32>>;
 
@@ -115,7 +95,9 @@ TEST_F(HedgedNonces, OfWindowsWithTwoWitnesses) {
 TEST_F(HedgedNonces, OfRegistrations) {
   for (const bool certificate : {false, true}) {
     const ProvedRegistration first = registration(window_, certificate);
-    expect_nothing_shared(first.proof, registration(window_, certificate, "client 2").proof);
+    const ProvedRegistration client = registration(window_, certificate, "client 2");
+    expect_nothing_shared(first.proof, client.proof);
+    for (size_t t = 0; t < first.curvature.size(); ++t) EXPECT_NE(first.curvature[t], client.curvature[t]);
     TestWindow weight(window_.options, pool_), entry(window_.options, pool_);
     weight.theta_p[0] ^= 1;
     entry.factors[0] = static_cast<int8_t>(entry.factors[0] == 0 ? 1 : 0);

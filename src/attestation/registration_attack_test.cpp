@@ -177,14 +177,7 @@ TEST_F(RegistrationAttack, WithRowsThatAreNoPoints) {
 class RegistrationLateShift : public ::testing::Test {
  protected:
   DishonestProver false_registration() {
-    return false_proof({plan_.shape(),
-                        [this](const Proof& proof, Transcript::Manifest* manifest, Transcript::Oracle*) {
-                          return registration_transcript(statement_, plan_, proof.rows, proof.pads, manifest);
-                        },
-                        [this](const Proof& proof, Transcript& main) {
-                          return replay_registration(statement_, plan_, plan_.shape(), proof, main);
-                        }},
-                       pool_);
+    return false_proof(std::make_shared<RegistrationRelation>(statement_, plan_), pool_);
   }
   static void expect_false(DishonestProver& p) {
     const Verdict verdict = p.hand_in();

@@ -146,9 +146,8 @@ class WindowLateShift : public ::testing::Test {
     fill(statement.model);
     if (op == Operator::kGroupObs) fill(statement.curvature);
     const WindowPlan plan = *WindowPlan::make(*window_.deployment, window_.mask, op, {1, 1});
-    const Relation window = relation(statement, plan);
-    for (OpenCommitment& row : opened) row.vector.resize(window.shape.generators());
-    return false_proof(window, pool_, opened);
+    for (OpenCommitment& row : opened) row.vector.resize(plan.shape().generators());
+    return false_proof(relation(statement, plan), pool_, opened);
   }
   static void expect_false(DishonestProver& p) {
     const Verdict verdict = p.hand_in();

@@ -86,7 +86,7 @@ Result<ArgumentFigure> bench_range(bool quick) {
        .unit = "bit",
        .units = values.size() * bits},
       [&](ThreadPool& p) { return prove_range(statement, values, generators, p); },
-      [&](ByteView proof, ThreadPool& p) { return verify_range(statement, proof, generators, p); });
+      [&](ByteView proof, ThreadPool& p) { return verify(RangeRelation(statement), proof, generators, p); });
 }
 
 Result<ArgumentFigure> bench_matrix(bool quick) {
@@ -110,7 +110,7 @@ Result<ArgumentFigure> bench_matrix(bool quick) {
       [&](ThreadPool& p) {
         return prove_matrix(s, {matrix, x, y}, generators, p);
       },
-      [&](ByteView proof, ThreadPool& p) { return verify_matrix(s, proof, generators, p); });
+      [&](ByteView proof, ThreadPool& p) { return verify(MatrixRelation(s), proof, generators, p); });
 }
 
 }  // namespace
