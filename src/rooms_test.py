@@ -6,8 +6,8 @@ import unittest
 from pathlib import Path
 
 SRC = Path(__file__).resolve().parent
-ROOMS = ["base", "algebra", "argument", "weights", "curvature", "unlearning", "attestation", "learning", "experiments",
-         "cli"]
+ROOMS = ["base", "algebra", "argument", "weights", "curvature", "unlearning", "attestation", "costs", "learning",
+         "experiments", "cli"]
 # The rooms above this one go on devices, without a machine-learning framework.
 FIRST_ROOM_WITH_TORCH = "learning"
 

@@ -2,12 +2,10 @@
 // tamper.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <random>
 
-#include "argument/layer_relation.h"
-#include "argument/matrix_relation.h"
+#include "argument/matrix_relation_testing.h"
 #include "argument/range_relation.h"
 
 namespace zkapex::testing {
@@ -53,41 +51,10 @@ inline MatrixInstance random_instance(const MatrixStatement& s, std::mt19937_64&
   return out;
 }
 
-// Operands small enough for the statement's bits and shift, with their commitments filled into the statement.
-struct LayerInstance {
-  LayerStatement statement;
-  std::vector<int16_t> x, w, g;
-  LayerAccumulators accumulators;
-  CommittedRows rows;
-  [[nodiscard]] LayerOperands operands() const { return {x, w, g}; }
-  [[nodiscard]] LayerValues values() const { return {operands(), rows.all_blindings(), accumulators}; }
-};
-inline LayerInstance instance_of(LayerStatement s, const std::function<int16_t()>& entry, ThreadPool& pool) {
-  LayerInstance out;
-  const auto entries = [&](const TileGrid& grid) {
-    std::vector<int16_t> tiles(grid.entries());
-    for (int16_t& v : tiles) v = entry();
-    return tiles;
-  };
-  out.x = entries(s.x());
-  out.w = entries(s.w());
-  out.g = entries(s.g());
-  out.rows = commit_operands(out.operands(), s.side * s.side, test_generators(), pool).value();
-  s.operands = out.rows.encoded;
-  out.accumulators = layer_accumulators(s, out.operands(), pool).value();
-  out.statement = std::move(s);
-  return out;
-}
-inline LayerInstance random_instance(const LayerStatement& s, std::mt19937_64& rng, ThreadPool& pool) {
-  return instance_of(
-      s, [&] { return static_cast<int16_t>(static_cast<int>(rng() % 15) - 7); }, pool);
-}
-
 // Any relation, for tests that run on several.
 using AnyRelation = std::shared_ptr<const Relation>;
 inline AnyRelation relation(const RangeStatement& s) { return std::make_shared<RangeRelation>(s); }
 inline AnyRelation relation(const MatrixStatement& s) { return std::make_shared<MatrixRelation>(s); }
-inline AnyRelation relation(const LayerStatement& s) { return std::make_shared<LayerRelation>(s); }
 
 inline Transcript begin(const Relation& relation, const Proof& proof, Tamper* tamper = nullptr) {
   return begin(relation, std::span(proof.rows).first(relation.shape().first_rows()), proof.pads, tamper);

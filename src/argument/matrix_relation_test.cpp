@@ -1,4 +1,4 @@
-#include "argument/matrix_relation.h"
+#include "argument/matrix_relation_testing.h"
 
 #include <gtest/gtest.h>
 

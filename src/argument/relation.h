@@ -17,12 +17,12 @@
 // Rows may come in rounds. Those that depend on a challenge (shape().later_rows of them, the last of the proof's rows)
 // are absorbed on the main transcript between the challenges and the forks:
 //
-//   replay    const Scalar c = verifier.main().challenge("c");      prove    const Scalar c =
-//   prover.main().challenge("c");
-//             const size_t first = verifier.absorb_rows("v", n);             prover.commit_rows("v", [&](Nonces&)
-//             {..}); verifier.for_forks("part", ..);                                prover.for_forks("part", ..);
+//   replay    c = verifier.main().challenge("c");           prove    c = prover.main().challenge("c");
+//             first = verifier.absorb_rows("v", count);              rows = prover.commit_rows("v", commit);
+//             verifier.for_forks("part", replay_part);               prover.for_forks("part", prove_part);
 //
-// Pads are committed before the first challenge whatever the relation does.
+// Pads are committed before the first challenge whatever the relation does. The replay absorbs every later row: one
+// that it leaves out could be chosen when all challenges are known.
 #pragma once
 
 #include "argument/prover.h"
@@ -70,8 +70,8 @@ class Witness {
 [[nodiscard]] Result<PointSum, Rejection> check(const Relation& relation, ByteView proof, ThreadPool& pool);
 [[nodiscard]] Verdict verify(const Relation& relation, ByteView proof, const Generators& generators, ThreadPool& pool);
 
-// The parts of both. The transcript up to the first challenge; the state that the statement alone leads to, for nonces;
-// the verifier from there up to the opening.
+// The parts of both, for tests and for commitments that are made before there is a whole statement: the transcript up
+// to the first challenge, and the verifier from there up to the opening.
 [[nodiscard]] Transcript begin(const Relation& relation, std::span<const EncodedPoint> first_rows,
                                const EncodedPoint& pads, Tamper* tamper = nullptr);
 [[nodiscard]] OpeningClaim replay(const Relation& relation, const ProofShape& shape, const Proof& proof,

@@ -5,8 +5,8 @@
 
 #include "algebra/msm.h"
 #include "algebra/multilinear.h"
-#include "argument/dishonest.h"
-#include "argument/simulator.h"
+#include "argument/attacks/dishonest_testing.h"
+#include "argument/attacks/simulator_testing.h"
 #include "base/repeated_randomness_testing.h"
 
 namespace zkapex {
@@ -117,17 +117,12 @@ TEST_F(RelationTest, AFalseWitnessIsAnErrorAndItsProofIsRejected) {
   EXPECT_EQ(verdict.error().reason, Reason::kEquation);
 }
 
-// See late_shift_test.cpp: a row is moved when all challenges are known.
+// See attacks/late_shift_test.cpp: a row is moved when all challenges are known.
 TEST_F(RelationTest, NoRowCanBeMovedAfterwards) {
   for (const size_t row : {0U, 1U}) {
     DishonestProver p = false_proof(std::make_shared<ScaledRelation>(), pool_);
-    const OpeningClaim claim = p.claim();
-    const Scalar weight = claim.commitment[row].second;
-    p.rows[row].vector[3] += p.error() * claim.pad_weight * (weight * claim.vector[3]).inverse();
-    p.proof.rows[row] = p.rows[row].encode(pool_);
-    const Verdict verdict = p.hand_in();
-    ASSERT_FALSE(verdict.ok());
-    EXPECT_EQ(verdict.error().reason, Reason::kEquation) << verdict.error().detail;
+    p.proof.rows[row] = late_shift_of_row(p, row, pool_);
+    expect_false(p.hand_in());
   }
 }
 
@@ -142,12 +137,7 @@ TEST_F(RelationTest, LaterRowsHaveNoncesKeyedByTheTranscript) {
   EXPECT_NE(one.later.blindings[0], two.later.blindings[0]);
 }
 
-TEST_F(RelationTest, TheSimulatorNeedsNoWitnessForLaterRows) {
-  const Bytes proof = simulate(relation_, 1, rng_).encode();
-  ProgrammedOracle oracle(1);
-  EXPECT_TRUE(verify_with(relation_, proof, pool_, &oracle).ok());
-  EXPECT_FALSE(verify_with(relation_, proof, pool_).ok());
-}
+TEST_F(RelationTest, TheSimulatorNeedsNoWitnessForLaterRows) { expect_simulated(relation_, rng_, pool_); }
 
 }  // namespace
 }  // namespace zkapex

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "argument/manifest_testing.h"
-#include "attestation/dishonest_window.h"
+#include "attestation/attacks/dishonest_window_testing.h"
 #include "attestation/registration_prover.h"
 #include "attestation/registration_verifier.h"
 

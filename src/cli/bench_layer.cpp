@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "argument/layer_relation.h"
 #include "base/memory.h"
 #include "cli/command.h"
+#include "costs/layer_relation.h"
 
 namespace zkapex::cli {
 

@@ -1,4 +1,4 @@
-#include "argument/layer_relation.h"
+#include "costs/layer_relation.h"
 
 #include <bit>
 

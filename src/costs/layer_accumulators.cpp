@@ -1,6 +1,6 @@
 // The integers that a layer's relation is about, computed plainly.
-#include "argument/layer_relation.h"
 #include "base/hash.h"
+#include "costs/layer_relation.h"
 
 namespace zkapex {
 

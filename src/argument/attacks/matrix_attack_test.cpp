@@ -1,7 +1,7 @@
 // Malicious provers of the worked matrix relation.
 #include <gtest/gtest.h>
 
-#include "argument/dishonest.h"
+#include "argument/attacks/dishonest_testing.h"
 
 namespace zkapex {
 namespace {
@@ -103,11 +103,6 @@ class MatrixAttack : public ::testing::Test {
     commit(p, w);
     run(p, w, w);
     return p.hand_in();
-  }
-
-  static void expect_false(const Verdict& verdict) {
-    ASSERT_FALSE(verdict.ok());
-    EXPECT_EQ(verdict.error().reason, Reason::kEquation) << verdict.error().detail;
   }
 
   // vx as claimed, and v or x to go with it.

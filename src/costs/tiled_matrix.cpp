@@ -1,4 +1,4 @@
-#include "argument/tiled_matrix.h"
+#include "costs/tiled_matrix.h"
 
 #include <bit>
 

@@ -2,7 +2,7 @@
 // it is made of the honest prover's parts, so that where a check is missing in the verifier its lies pass.
 #pragma once
 
-#include "argument/dishonest.h"
+#include "argument/attacks/dishonest_testing.h"
 #include "attestation/public_terms.h"
 #include "attestation/real_indices.h"
 #include "attestation/window_testing.h"

@@ -1,6 +1,6 @@
 // Windows with false witnesses, nothing else wrong; and lies about the parts of the cap. `make mutants` shows that each
 // of these tests fails when its check is removed.
-#include "attestation/window_attack_testing.h"
+#include "attestation/attacks/window_attack_testing.h"
 
 namespace zkapex {
 namespace {

@@ -1,6 +1,6 @@
 // A window with a false residual, and lies that make one equation after another true; each is pushed down to a chosen
 // last check. `make mutants` shows that each of these tests fails when its check is removed.
-#include "attestation/window_attack_testing.h"
+#include "attestation/attacks/window_attack_testing.h"
 
 namespace zkapex {
 namespace {

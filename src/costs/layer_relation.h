@@ -15,7 +15,7 @@
 #include <array>
 
 #include "argument/relation.h"
-#include "argument/tiled_matrix.h"
+#include "costs/tiled_matrix.h"
 
 namespace zkapex {
 

@@ -3,7 +3,7 @@
 // cancel in whatever combination the verifier takes.
 #include <gtest/gtest.h>
 
-#include "argument/dishonest.h"
+#include "argument/attacks/dishonest_testing.h"
 
 namespace zkapex {
 namespace {
@@ -55,10 +55,6 @@ class BatchAttack : public ::testing::Test {
     return p;
   }
 
-  static void expect_false(const Verdict& verdict) {
-    ASSERT_FALSE(verdict.ok());
-    EXPECT_EQ(verdict.error().reason, Reason::kEquation) << verdict.error().detail;
-  }
   static Liar::Lie add(std::vector<std::pair<size_t, Scalar>> changes) {
     return [changes](std::span<Scalar> values, std::span<const Scalar>, const Scalar&) {
       for (const auto& [k, change] : changes) values[k] += change;

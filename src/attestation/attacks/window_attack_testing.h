@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attestation/dishonest_window.h"
+#include "attestation/attacks/dishonest_window_testing.h"
 
 namespace zkapex::testing {
 

@@ -2,8 +2,8 @@
 // that each of these tests fails when its check is removed.
 #include <gtest/gtest.h>
 
+#include "argument/attacks/dishonest_testing.h"
 #include "argument/bit_matrix.h"
-#include "argument/dishonest.h"
 #include "argument/plane_rounds.h"
 
 namespace zkapex {
@@ -108,11 +108,6 @@ class RangeAttack : public ::testing::Test {
     p.add_pads();
     run(p, s, witness);
     return p;
-  }
-
-  static void expect_false(const Verdict& verdict) {
-    ASSERT_FALSE(verdict.ok());
-    EXPECT_EQ(verdict.error().reason, Reason::kEquation) << verdict.error().detail;
   }
 
   // Runs `prepare(liar)` with seeds until b could be solved for: half of them work.

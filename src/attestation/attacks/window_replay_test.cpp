@@ -1,7 +1,7 @@
 // An accepted proof under any other statement, and with its rows elsewhere.
 #include <gtest/gtest.h>
 
-#include "attestation/dishonest_window.h"
+#include "attestation/attacks/dishonest_window_testing.h"
 
 namespace zkapex {
 namespace {
@@ -129,7 +129,7 @@ TEST_F(WindowReplay, WithARowOfAnotherProof) {
   EXPECT_EQ(answer(window_.statement(), window_.plan(), other), "equation");
 }
 
-// Late shifts: see argument/late_shift_test.cpp. Each fails if the absorption of its message is dropped.
+// Late shifts: see argument/attacks/late_shift_test.cpp. Each fails if the absorption of its message is dropped.
 class WindowLateShift : public ::testing::Test {
  protected:
   // Any scalars at all, for a window of two segments.
@@ -149,11 +149,6 @@ class WindowLateShift : public ::testing::Test {
     for (OpenCommitment& row : opened) row.vector.resize(plan.shape().generators());
     return false_proof(relation(statement, plan), pool_, opened);
   }
-  static void expect_false(DishonestProver& p) {
-    const Verdict verdict = p.hand_in();
-    ASSERT_FALSE(verdict.ok());
-    EXPECT_EQ(verdict.error().reason, Reason::kEquation) << verdict.error().detail;
-  }
 
   ThreadPool pool_{2};
   const TestWindow window_{{.block = 4, .tensors = {20, 9}}, pool_};
@@ -165,32 +160,24 @@ TEST_F(WindowLateShift, OfASealedScalar) {
     for (size_t k = 0; k < start.proof.forks[0].size(); ++k) {
       DishonestProver p = start;
       late_shift(p, p.proof.forks[0][k]);
-      expect_false(p);
+      expect_false(p.hand_in());
     }
   }
 }
 
 TEST_F(WindowLateShift, OfARow) {
   const DishonestProver start = false_window();
-  const OpeningClaim claim = start.claim();
   for (const size_t row : {size_t{0}, start.proof.rows.size() - 1}) {  // of a plane, of the cap
     DishonestProver p = start;
-    Scalar weight;
-    for (const auto& [named, coefficient] : claim.commitment) {
-      if (named == row) weight += coefficient;
-    }
-    p.rows[row].vector[3] += p.error() * claim.pad_weight * (weight * claim.vector[3]).inverse();
-    p.proof.rows[row] = p.rows[row].encode(pool_);
-    expect_false(p);
+    p.proof.rows[row] = late_shift_of_row(p, row, pool_);
+    expect_false(p.hand_in());
   }
 }
 
 TEST_F(WindowLateShift, OfAPad) {
   DishonestProver p = false_window();
-  const size_t position = p.shape().row_length;
-  p.pads.vector[position] += p.error() * p.claim().vector[position].inverse();
-  p.proof.pads = p.pads.encode(pool_);
-  expect_false(p);
+  late_shift_of_pad(p, pool_);
+  expect_false(p.hand_in());
 }
 
 }  // namespace

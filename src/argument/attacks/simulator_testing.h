@@ -4,7 +4,10 @@
 // backwards from its last message.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <map>
+#include <set>
 
 #include "algebra/msm.h"
 #include "argument/argument_testing.h"
@@ -96,6 +99,57 @@ inline Proof simulate(const Relation& relation, uint64_t challenges, std::mt1993
   }
   proof.opening = simulate_opening(main, claim, commitment, rng);
   return proof;
+}
+
+using Word = std::array<uint8_t, 32>;
+
+// All scalars of a proof; those that are sent masked come first.
+inline std::vector<Word> masked_scalars(const Proof& proof) {
+  std::vector<Word> out;
+  const auto add = [&](std::span<const Scalar> scalars) {
+    for (const Scalar& s : scalars) out.push_back(s.to_bytes());
+  };
+  for (const auto& fork : proof.forks) add(fork);
+  add(proof.main);
+  add(proof.masked_factors);
+  add({{proof.opening.mask_value, proof.opening.blinding, proof.opening.last}});
+  return out;
+}
+inline std::vector<Word> words(const Proof& proof) {
+  std::vector<Word> out = masked_scalars(proof);
+  out.insert(out.end(), proof.rows.begin(), proof.rows.end());
+  out.push_back(proof.pads);
+  out.push_back(proof.opening.mask);
+  out.insert(out.end(), proof.opening.left.begin(), proof.opening.left.end());
+  out.insert(out.end(), proof.opening.right.begin(), proof.opening.right.end());
+  return out;
+}
+inline void expect_nothing_shared(const std::vector<Proof>& proofs) {
+  std::set<Word> all;
+  size_t count = 0;
+  for (const Proof& proof : proofs) {
+    for (const Word& w : words(proof)) {
+      EXPECT_NE(w, Word{});
+      all.insert(w);
+      ++count;
+    }
+  }
+  EXPECT_EQ(all.size(), count);
+}
+
+// What the simulator makes is accepted under its own challenges, and is no proof under any others.
+inline void expect_simulated(const Relation& relation, std::mt19937_64& rng, ThreadPool& pool) {
+  for (const uint64_t challenges : {1U, 2U}) {
+    const Proof proof = simulate(relation, challenges, rng);
+    const Bytes bytes = proof.encode();
+    EXPECT_EQ(bytes.size(), relation.shape().bytes());
+    ProgrammedOracle oracle(challenges), others(challenges + 1);
+    const Verdict verdict = verify_with(relation, bytes, pool, &oracle);
+    EXPECT_TRUE(verdict.ok()) << (verdict ? "" : verdict.error().detail);
+    EXPECT_FALSE(verify_with(relation, bytes, pool, &others).ok());
+    EXPECT_FALSE(verify_with(relation, bytes, pool).ok());
+    expect_nothing_shared({proof});
+  }
 }
 
 }  // namespace zkapex::testing

@@ -1,8 +1,8 @@
-#include "argument/layer_relation.h"
+#include "costs/layer_relation.h"
 
 #include <gtest/gtest.h>
 
-#include "argument/argument_testing.h"
+#include "costs/layer_testing.h"
 
 namespace zkapex {
 namespace {

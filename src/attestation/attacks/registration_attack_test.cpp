@@ -1,7 +1,7 @@
 // Malicious registrations, and accepted ones under any other statement.
 #include <gtest/gtest.h>
 
-#include "argument/dishonest.h"
+#include "argument/attacks/dishonest_testing.h"
 #include "attestation/registration_prover.h"
 #include "attestation/registration_verifier.h"
 #include "attestation/window_testing.h"
@@ -173,16 +173,11 @@ TEST_F(RegistrationAttack, WithRowsThatAreNoPoints) {
   }
 }
 
-// Late shifts: see argument/late_shift_test.cpp. Each fails if the absorption of its message is dropped.
+// Late shifts: see argument/attacks/late_shift_test.cpp. Each fails if the absorption of its message is dropped.
 class RegistrationLateShift : public ::testing::Test {
  protected:
   DishonestProver false_registration() {
     return false_proof(std::make_shared<RegistrationRelation>(statement_, plan_), pool_);
-  }
-  static void expect_false(DishonestProver& p) {
-    const Verdict verdict = p.hand_in();
-    ASSERT_FALSE(verdict.ok());
-    EXPECT_EQ(verdict.error().reason, Reason::kEquation) << verdict.error().detail;
   }
 
   ThreadPool pool_{2};
@@ -198,26 +193,21 @@ TEST_F(RegistrationLateShift, OfASealedScalar) {
     for (size_t k = 0; k < start.proof.forks[fork].size(); ++k) {
       DishonestProver p = start;
       late_shift(p, p.proof.forks[fork][k]);
-      expect_false(p);
+      expect_false(p.hand_in());
     }
   }
 }
 
 TEST_F(RegistrationLateShift, OfARow) {
   DishonestProver p = false_registration();
-  const OpeningClaim claim = p.claim();
-  const auto& [row, weight] = claim.commitment[0];
-  p.rows[row].vector[3] += p.error() * claim.pad_weight * (weight * claim.vector[3]).inverse();
-  p.proof.rows[row] = p.rows[row].encode(pool_);
-  expect_false(p);
+  p.proof.rows[0] = late_shift_of_row(p, 0, pool_);
+  expect_false(p.hand_in());
 }
 
 TEST_F(RegistrationLateShift, OfAPad) {
   DishonestProver p = false_registration();
-  const size_t position = p.shape().row_length;
-  p.pads.vector[position] += p.error() * p.claim().vector[position].inverse();
-  p.proof.pads = p.pads.encode(pool_);
-  expect_false(p);
+  late_shift_of_pad(p, pool_);
+  expect_false(p.hand_in());
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 // the verifier's replay asks for: where a check is missing in the verifier, its lies pass.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -231,6 +234,30 @@ inline void late_shift(DishonestProver& p, Scalar& scalar) {
   scalar -= Scalar::one() + error * slope.inverse();
 }
 
+// The same for a row, of the proof or of the statement: opens it to what the final equation is short of. It may occur
+// in several pairs.
+inline EncodedPoint late_shift_of_row(DishonestProver& p, size_t row, ThreadPool& pool) {
+  const OpeningClaim claim = p.claim();
+  Scalar weight;
+  for (const auto& [index, coefficient] : claim.commitment) {
+    if (index == row) weight += coefficient;
+  }
+  p.rows[row].vector[3] += p.error() * claim.pad_weight * (weight * claim.vector[3]).inverse();
+  return p.rows[row].encode(pool);
+}
+
+// The same for the first pad.
+inline void late_shift_of_pad(DishonestProver& p, ThreadPool& pool) {
+  const size_t position = p.shape().row_length;
+  p.pads.vector[position] += p.error() * p.claim().vector[position].inverse();
+  p.proof.pads = p.pads.encode(pool);
+}
+
+inline void expect_false(const Verdict& verdict) {
+  ASSERT_FALSE(verdict.ok());
+  EXPECT_EQ(verdict.error().reason, Reason::kEquation) << verdict.error().detail;
+}
+
 // The change of a round's X² coefficient that hides that its claim is too large by `excess`, if the round's challenge
 // will be x.
 inline Scalar round_lie(const Scalar& excess, const Scalar& x) { return -(excess * (x - Scalar::one()).inverse()); }
@@ -271,20 +298,6 @@ inline Liar::Lie solve_b(bool& solved) {
     values[0] = (Scalar::one() + *root) * Scalar::from_u64(2).inverse();
     values[1] = values[0].square();
   };
-}
-
-// The tiles that a layer's statement brings.
-inline std::vector<OpenCommitment> open_operands(const LayerInstance& layer) {
-  const ProofShape shape = layer.statement.shape();
-  std::vector<OpenCommitment> out;
-  for (const auto* part : {&layer.x, &layer.w, &layer.g}) {
-    for (size_t at = 0; at < part->size(); at += shape.row_length) {
-      std::vector<Scalar> entries(shape.generators());
-      for (size_t l = 0; l < shape.row_length; ++l) entries[l] = Scalar::from_i64((*part)[at + l]);
-      out.push_back({std::move(entries), layer.rows.all_blindings()[out.size()]});
-    }
-  }
-  return out;
 }
 
 }  // namespace zkapex::testing

@@ -3,7 +3,7 @@
 
 #include "argument/bit_check.h"
 #include "argument/bit_matrix.h"
-#include "argument/dishonest.h"
+#include "costs/layer_testing.h"
 
 namespace zkapex {
 namespace {
@@ -146,10 +146,6 @@ class LayerAttack : public ::testing::Test {
     pairs.push_back({b, {}, point(right_rows, col[0]), sent[1]});
   }
 
-  static void expect_false(const Verdict& verdict) {
-    ASSERT_FALSE(verdict.ok());
-    EXPECT_EQ(verdict.error().reason, Reason::kEquation) << verdict.error().detail;
-  }
   static std::string fork(size_t product) { return "product " + std::to_string(product); }
   // ab as claimed, and a or b to go with it.
   static Liar::Lie false_factor(size_t which) {
