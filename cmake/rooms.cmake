@@ -1,6 +1,6 @@
 # Each folder of src/ is a room: one static library, one test program. A room links only rooms above it in this list
-# (src/rooms_test.py checks the includes). New .cpp and _test.cpp files are picked up by themselves. ONLY and EXCEPT are
-# patterns for a room that is more than one library.
+# (src/rooms_test.py checks the includes). New .cpp and _test.cpp files are picked up by themselves, also in the room's
+# folder attacks/. ONLY and EXCEPT are patterns for a room that is more than one library.
 enable_testing()
 if(ZKAPEX_TESTS)
   find_package(GTest REQUIRED)
@@ -23,7 +23,8 @@ function(zkapex_room name)
   if(NOT ROOM_FOLDER)
     set(ROOM_FOLDER ${name})
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${ROOM_FOLDER}/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${ROOM_FOLDER}/*.cpp
+    ${CMAKE_SOURCE_DIR}/src/${ROOM_FOLDER}/attacks/*.cpp)
   if(ROOM_ONLY)
     list(FILTER sources INCLUDE REGEX "${ROOM_ONLY}")
   endif()
@@ -87,12 +88,13 @@ zkapex_room(curvature ROOMS weights)
 zkapex_room(unlearning ROOMS curvature)
 zkapex_room(attestation ROOMS unlearning)
 zkapex_room(parties ROOMS attestation)
+zkapex_room(costs ROOMS argument)
 if(ZKAPEX_LEARNING OR ZKAPEX_LEARNING_FILES)
   include(cmake/learning.cmake)
 endif()
 
 # cli/ is a room like the others; the program is its main.cpp.
-zkapex_room(cli EXCEPT "/(learning|demo)_[^/]*\\.cpp$" ROOMS parties LIBRARIES CLI11::CLI11 nlohmann_json::nlohmann_json)
+zkapex_room(cli EXCEPT "/(learning|demo)_[^/]*\\.cpp$" ROOMS parties costs LIBRARIES CLI11::CLI11 nlohmann_json::nlohmann_json)
 add_executable(zkapex src/cli/main.cpp)
 target_link_libraries(zkapex PRIVATE zkapex_cli)
 # The learning commands are a second program, beside the first, which hands over to it: only it loads libtorch.
@@ -122,7 +124,7 @@ endif()
 
 # Under sanitizers, tests spend their time in arithmetic, and compilers theirs in the templates of the command line.
 if(ZKAPEX_SANITIZE)
-  foreach(room algebra argument attestation)
+  foreach(room algebra argument attestation costs)
     target_compile_options(zkapex_${room} PRIVATE -O2)
   endforeach()
   target_compile_options(zkapex_cli PRIVATE -O0)

@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 
 SRC = Path(__file__).resolve().parent
-ROOMS = ["base", "algebra", "argument", "weights", "curvature", "unlearning", "attestation", "parties", "learning",
+ROOMS = ["base", "algebra", "argument", "weights", "curvature", "unlearning", "attestation", "parties", "costs", "learning",
          "experiments", "cli"]
 # The rooms above this one go on devices, without a machine-learning framework.
 FIRST_ROOM_WITH_TORCH = "learning"
