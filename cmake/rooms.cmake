@@ -90,6 +90,7 @@ zkapex_room(unlearning ROOMS curvature)
 # They meet.
 zkapex_room(attestation ROOMS argument unlearning)
 zkapex_room(parties ROOMS attestation)
+zkapex_room(costs ROOMS argument)
 # What of learning needs no libtorch, for sanitizers and fuzzers too; then what does.
 if(ZKAPEX_LEARNING OR ZKAPEX_LEARNING_FILES)
   find_package(PNG REQUIRED)
@@ -103,10 +104,9 @@ if(ZKAPEX_LEARNING)
 endif()
 
 # cli/ is a room like the others; the program is its main.cpp.
-zkapex_room(cli ROOMS parties LIBRARIES CLI11::CLI11 PRECOMPILE cli/command.h)
+zkapex_room(cli ROOMS parties costs LIBRARIES CLI11::CLI11 PRECOMPILE cli/command.h)
 add_executable(zkapex src/cli/main.cpp)
 target_link_libraries(zkapex PRIVATE zkapex_cli)
-target_precompile_headers(zkapex REUSE_FROM zkapex_cli)
 # The learning commands are a second program, beside the first, which hands over to it: only it loads libtorch.
 if(ZKAPEX_LEARNING)
   target_compile_definitions(zkapex PRIVATE ZKAPEX_LEARNING)
@@ -133,7 +133,7 @@ endif()
 
 # Under sanitizers, tests spend their time in arithmetic, and compilers theirs in the templates of the command line.
 if(ZKAPEX_SANITIZE)
-  foreach(room algebra argument attestation)
+  foreach(room algebra argument attestation costs)
     target_compile_options(zkapex_${room} PRIVATE -O2)
   endforeach()
   target_compile_options(zkapex_cli PRIVATE -O0)

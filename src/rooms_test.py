@@ -12,10 +12,10 @@ STANDS_ON = {
     "base": [],
     "algebra": ["base"], "argument": ["algebra"],
     "weights": ["base"], "curvature": ["weights"], "unlearning": ["curvature"],
-    "attestation": ["argument", "unlearning"], "parties": ["attestation"],
+    "attestation": ["argument", "unlearning"], "parties": ["attestation"], "costs": ["argument"],
     "data": ["base"], "tables": ["data", "parties"],
     "learning": ["data", "unlearning"], "experiments": ["tables", "learning"], "demo": ["experiments"],
-    "cli": ["parties", "demo"],
+    "cli": ["parties", "costs", "demo"],
 }
 # The others go on devices, without a machine-learning framework.
 WITH_TORCH = {"learning", "experiments", "demo", "cli"}

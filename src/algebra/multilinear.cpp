@@ -28,6 +28,12 @@ std::vector<Scalar> eq_table(std::span<const Scalar> point) {
   return table;
 }
 
+std::vector<Scalar> eq_prefix(std::span<const Scalar> point, size_t count) {
+  std::vector<Scalar> out = eq_table(point);
+  out.resize(count);
+  return out;
+}
+
 Scalar eq(std::span<const Scalar> a, std::span<const Scalar> b) {
   ZKAPEX_BOUND(a.size() == b.size());
   Scalar out = Scalar::one();

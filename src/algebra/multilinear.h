@@ -13,6 +13,7 @@ namespace zkapex {
 
 // eq(r, i) for all i in [0, 2^k): the product over t of r_t where bit t of i is set, 1 - r_t where it is not.
 [[nodiscard]] std::vector<Scalar> eq_table(std::span<const Scalar> point);
+[[nodiscard]] std::vector<Scalar> eq_prefix(std::span<const Scalar> point, size_t count);  // the first `count` of them
 
 // The multilinear extension of equality: the product over t of a_t b_t + (1 - a_t)(1 - b_t); same number of variables.
 [[nodiscard]] Scalar eq(std::span<const Scalar> a, std::span<const Scalar> b);

@@ -43,6 +43,9 @@ TEST_F(MultilinearTest, EqTableAndEq) {
       EXPECT_EQ(table[i], eq_plain(r, i));
       EXPECT_EQ(eq(r, corner(i, variables)), table[i]);
     }
+    for (size_t count = 0; count <= table.size(); ++count) {
+      EXPECT_EQ(eq_prefix(r, count), std::vector<Scalar>(table.begin(), table.begin() + static_cast<ptrdiff_t>(count)));
+    }
   }
 }
 

@@ -1,12 +1,11 @@
-// What the tests of this room share: generators, random instances of the worked relations, and a relation as three
-// functions, so that one test can run on all.
+// What the tests of this room share: generators, random instances of the worked relations, and a verifier with a
+// tamper.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <random>
 
-#include "argument/layer_relation.h"
-#include "argument/matrix_relation.h"
+#include "argument/matrix_relation_testing.h"
 #include "argument/range_relation.h"
 
 namespace zkapex::testing {
@@ -37,7 +36,7 @@ inline std::vector<int64_t> random_values(const RangeStatement& s, std::mt19937_
 struct MatrixInstance {
   std::vector<int8_t> matrix;
   std::vector<int64_t> x, y;
-  [[nodiscard]] MatrixWitness witness() const { return {matrix, x, y}; }
+  [[nodiscard]] MatrixValues values() const { return {matrix, x, y}; }
 };
 inline MatrixInstance random_instance(const MatrixStatement& s, std::mt19937_64& rng) {
   MatrixInstance out;
@@ -52,79 +51,42 @@ inline MatrixInstance random_instance(const MatrixStatement& s, std::mt19937_64&
   return out;
 }
 
-// Operands small enough for the statement's bits and shift, with their commitments filled into the statement.
-struct LayerInstance {
-  LayerStatement statement;
-  std::vector<int16_t> x, w, g;
-  LayerAccumulators accumulators;
-  CommittedRows rows;
-  [[nodiscard]] LayerOperands operands() const { return {x, w, g}; }
-  [[nodiscard]] LayerWitness witness() const { return {operands(), rows.all_blindings(), accumulators}; }
-};
-inline LayerInstance instance_of(LayerStatement s, const std::function<int16_t()>& entry, ThreadPool& pool) {
-  LayerInstance out;
-  const auto entries = [&](const TileGrid& grid) {
-    std::vector<int16_t> tiles(grid.entries());
-    for (int16_t& v : tiles) v = entry();
-    return tiles;
+// Any relation, for tests that run on several.
+using AnyRelation = std::shared_ptr<const Relation>;
+inline AnyRelation relation(const RangeStatement& s) { return std::make_shared<RangeRelation>(s); }
+inline AnyRelation relation(const MatrixStatement& s) { return std::make_shared<MatrixRelation>(s); }
+
+inline Transcript begin(const Relation& relation, const Proof& proof, Tamper* tamper = nullptr) {
+  return begin(relation, std::span(proof.rows).first(relation.shape().first_rows()), proof.pads, tamper);
+}
+
+// `verify`, with a transcript that may be tampered with.
+inline Verdict verify_with(const Relation& relation, ByteView bytes, ThreadPool& pool, Tamper* tamper = nullptr) {
+  const ProofShape shape = relation.shape();
+  ZKAPEX_TRY(const Proof proof, Proof::decode(bytes, shape));
+  std::vector<EncodedPoint> encoded = proof.rows;
+  const std::vector<EncodedPoint> brought = relation.statement_rows();
+  encoded.insert(encoded.end(), brought.begin(), brought.end());
+  ZKAPEX_TRY(const std::vector<Point> rows, decode_rows(encoded, pool));
+  Transcript main = begin(relation, proof, tamper);
+  const OpeningClaim claim = replay(relation, shape, proof, main);
+  ZKAPEX_TRY(const PointSum sum, settle(main, claim, proof, rows));
+  return verdict_var(sum, test_generators(), pool);
+}
+
+// What was absorbed and drawn, in order.
+class Manifest : public Tamper {
+ public:
+  struct Event {
+    std::string transcript;
+    TranscriptStep kind;
+    std::string label;
+    bool operator==(const Event&) const = default;
   };
-  out.x = entries(s.x());
-  out.w = entries(s.w());
-  out.g = entries(s.g());
-  out.rows = commit_operands(out.operands(), s.side * s.side, test_generators(), pool).value();
-  s.operands = out.rows.encoded;
-  out.accumulators = layer_accumulators(s, out.operands(), pool).value();
-  out.statement = std::move(s);
-  return out;
-}
-inline LayerInstance random_instance(const LayerStatement& s, std::mt19937_64& rng, ThreadPool& pool) {
-  return instance_of(
-      s, [&] { return static_cast<int16_t>(static_cast<int>(rng() % 15) - 7); }, pool);
-}
-
-// A relation as the verifier sees it.
-struct Relation {
-  ProofShape shape;
-  // The transcript up to the first challenge, and the verifier up to the opening.
-  std::function<Transcript(const Proof&, Transcript::Manifest*, Transcript::Oracle*)> begin;
-  std::function<OpeningClaim(const Proof&, Transcript&)> replay;
-  std::vector<EncodedPoint> statement_rows = {};  // that the replay names after those of the proof
-
-  [[nodiscard]] Verdict verify(ByteView bytes, ThreadPool& pool, Transcript::Manifest* manifest = nullptr,
-                               Transcript::Oracle* oracle = nullptr) const {
-    ZKAPEX_TRY(const Proof proof, Proof::decode(bytes, shape));
-    std::vector<EncodedPoint> encoded = proof.rows;
-    encoded.insert(encoded.end(), statement_rows.begin(), statement_rows.end());
-    ZKAPEX_TRY(const std::vector<Point> rows, decode_rows(encoded, pool));
-    Transcript main = begin(proof, manifest, oracle);
-    const OpeningClaim claim = replay(proof, main);
-    ZKAPEX_TRY(const PointSum sum, settle(main, claim, proof, rows));
-    return verdict_var(sum, test_generators(), pool);
+  void step(const std::string& transcript, TranscriptStep kind, std::string_view label) override {
+    events.push_back({transcript, kind, std::string(label)});
   }
+  std::vector<Event> events;
 };
-
-inline Relation relation(const RangeStatement& s) {
-  return {s.shape(),
-          [s](const Proof& proof, Transcript::Manifest* manifest, Transcript::Oracle* oracle) {
-            return range_transcript(s, proof.rows, proof.pads, manifest, oracle);
-          },
-          [s](const Proof& proof, Transcript& main) { return replay_range(s, s.shape(), proof, main); }};
-}
-
-inline Relation relation(const MatrixStatement& s) {
-  return {s.shape(),
-          [s](const Proof& proof, Transcript::Manifest* manifest, Transcript::Oracle* oracle) {
-            return matrix_transcript(s, proof.rows, proof.pads, manifest, oracle);
-          },
-          [s](const Proof& proof, Transcript& main) { return replay_matrix(s, s.shape(), proof, main); }};
-}
-
-inline Relation relation(const LayerStatement& s) {
-  return {s.shape(),
-          [s](const Proof& proof, Transcript::Manifest* manifest, Transcript::Oracle* oracle) {
-            return layer_transcript(s, proof.rows, proof.pads, manifest, oracle);
-          },
-          [s](const Proof& proof, Transcript& main) { return replay_layer(s, s.shape(), proof, main); }, s.operands};
-}
 
 }  // namespace zkapex::testing

@@ -2,8 +2,8 @@
 
 #include <bit>
 
+#include "algebra/fold.h"
 #include "algebra/multilinear.h"
-#include "argument/sumcheck.h"
 
 namespace zkapex {
 
@@ -11,51 +11,79 @@ namespace {
 
 unsigned plane_variables(size_t planes) { return static_cast<unsigned>(std::bit_width(planes - 1)); }
 
-}  // namespace
-
-ProverBits prove_bits(Sender& channel, std::vector<std::vector<uint8_t>> planes, unsigned variables, ThreadPool& pool) {
-  const size_t count = planes.size();
-  const std::vector<Scalar> tau_k = channel.transcript().challenges("tau_k", plane_variables(count));
-  const std::vector<Scalar> tau = channel.transcript().challenges("tau", variables);
-  std::vector<Scalar> weights = eq_table(tau_k);
-  weights.resize(count);
-  Sumcheck sumcheck{.variables = variables,
-                    .degree = 3,
-                    .tables = {},
-                    .terms = {},
-                    .eq_point = tau,
-                    .bits = BitPlanes{std::move(planes), weights}};
-  SumcheckProof end = prove_sumcheck(channel, "bits", std::move(sumcheck), Scalar::zero(), pool);
-  Scalar rest;
-  for (size_t k = 0; k < count; ++k) rest += weights[k] * (end.planes[k] * end.planes[k] - end.planes[k]);
-  rest = channel.send("rest", {rest}, {{eq(tau, end.point)}}, end.claim)[0];
-  ProverPlanes rounds = prove_planes(channel, tau_k, std::move(end.planes), rest, pool);
-  return {std::move(end.point), std::move(rounds)};
-}
-
-VerifierBits verify_bits(Receiver& channel, ArgumentVerifier& verifier, unsigned planes, unsigned variables) {
-  const std::vector<Scalar> tau_k = channel.transcript().challenges("tau_k", plane_variables(planes));
-  const std::vector<Scalar> tau = channel.transcript().challenges("tau", variables);
-  SumcheckClaim end = verify_sumcheck(channel, "bits", variables, 3, Expression());
-  const Expression rest = channel.receive("rest", 1)[0];
-  verifier.require_zero(end.claim - rest * eq(tau, end.point));
-  VerifierPlanes rounds = verify_planes(channel, verifier, tau_k, rest);
-  return {std::move(end.point), std::move(rounds)};
-}
-
-size_t bit_check_scalars(unsigned planes, unsigned variables) {
-  return 3 * size_t{variables} + 1 + plane_scalars(plane_variables(planes));
-}
-
-std::vector<Scalar> bit_row_weights(unsigned planes, size_t rows, std::span<const Scalar> kappa,
-                                    std::span<const Scalar> row_point) {
-  const std::vector<Scalar> plane = eq_table(kappa), row = eq_table(row_point);
+std::vector<Scalar> outer_product(std::span<const Scalar> plane, std::span<const Scalar> row) {
   std::vector<Scalar> out;
-  out.reserve(planes * rows);
-  for (unsigned k = 0; k < planes; ++k) {
-    for (size_t t = 0; t < rows; ++t) out.push_back(plane[k] * row[t]);
+  out.reserve(plane.size() * row.size());
+  for (const Scalar& p : plane) {
+    for (const Scalar& r : row) out.push_back(p * r);
   }
   return out;
+}
+
+}  // namespace
+
+BitChallenges BitChallenges::draw(Transcript& transcript, size_t planes, unsigned variables) {
+  BitChallenges out;
+  out.tau_k = transcript.challenges("tau_k", plane_variables(planes));
+  out.tau = transcript.challenges("tau", variables);
+  return out;
+}
+
+ProverBits prove_bits(Sender& channel, ArgumentProver& prover, const BitChallenges& challenges,
+                      std::vector<std::vector<uint8_t>> planes, ProverTerms others) {
+  const std::vector<Scalar> weights = eq_prefix(challenges.tau_k, planes.size());
+  Sumcheck sumcheck{.variables = static_cast<unsigned>(challenges.tau.size()),
+                    .degree = 3,
+                    .tables = std::move(others.tables),
+                    .terms = std::move(others.terms),
+                    .eq_point = challenges.tau,
+                    .bits = BitPlanes{std::move(planes), weights}};
+  SumcheckProof end = prove_sumcheck(channel, others.labels.sumcheck, std::move(sumcheck), others.claim, prover.pool());
+  Scalar rest;
+  for (size_t k = 0; k < weights.size(); ++k) rest += weights[k] * (end.planes[k] * end.planes[k] - end.planes[k]);
+  auto [values, coefficients] = others.end(end);
+  values.push_back(rest);
+  coefficients.push_back(eq(challenges.tau, end.point));
+  values = channel.send(others.labels.message, std::move(values), coefficients, end.claim);
+  rest = values.back();
+  values.pop_back();
+  ProverPlanes rounds = prove_planes(channel, challenges.tau_k, std::move(end.planes), rest, prover.pool());
+  prover.add_product({rounds.b, rounds.b, rounds.square});
+  return {std::move(end.point), std::move(rounds.kappa), std::move(values), rounds.b};
+}
+
+VerifierBits verify_bits(Receiver& channel, ArgumentVerifier& verifier, const BitChallenges& challenges,
+                         VerifierTerms others) {
+  const auto variables = static_cast<unsigned>(challenges.tau.size());
+  SumcheckClaim end = verify_sumcheck(channel, others.labels.sumcheck, variables, 3, std::move(others.claim));
+  std::vector<Expression> values = channel.receive(others.labels.message, others.values + 1);
+  const Expression rest = std::move(values.back());
+  values.pop_back();
+  end.claim += rest * -eq(challenges.tau, end.point);
+  const std::vector<Scalar> coefficients = others.coefficients(end.point);
+  for (size_t k = 0; k < values.size(); ++k) end.claim += values[k] * -coefficients[k];
+  verifier.require_zero(std::move(end.claim));
+  VerifierPlanes rounds = verify_planes(channel, verifier, challenges.tau_k, rest);
+  verifier.add_product({rounds.b, rounds.b, rounds.square});
+  return {std::move(end.point), std::move(rounds.kappa), std::move(values), std::move(rounds.b)};
+}
+
+size_t bit_check_scalars(size_t planes, unsigned variables, size_t other_values) {
+  return 3 * size_t{variables} + other_values + 1 + plane_scalars(plane_variables(planes));
+}
+
+ProverPair fold_bit_rows(const BitRows& rows, std::span<const Scalar> plane, std::span<const Scalar> row,
+                         ThreadPool& pool) {
+  const std::vector<Scalar> weights = outer_product(plane, row);
+  ProverPair out;
+  out.vector = fold_bits(rows.bits.first(weights.size() * rows.words_per_row), rows.words_per_row, rows.row_length,
+                         weights, pool);
+  out.blinding = inner_product(weights, rows.blindings.first(weights.size()));
+  return out;
+}
+
+void add_bit_rows(RowCombination& out, size_t first, std::span<const Scalar> plane, std::span<const Scalar> row) {
+  for (const Scalar& weight : outer_product(plane, row)) out.emplace_back(first++, weight);
 }
 
 }  // namespace zkapex

@@ -4,7 +4,9 @@ namespace zkapex {
 
 std::vector<Scalar> Sender::send(std::string_view label, std::vector<Scalar> values,
                                  std::span<const Scalar> coefficients, const Scalar& claim) {
-  if (tamper_ != nullptr) tamper_->send(transcript_.name(), label, values, coefficients, claim);
+  if (Tamper* tamper = transcript_.tamper(); tamper != nullptr) {
+    tamper->send(transcript_.name(), label, values, coefficients, claim);
+  }
   const size_t first = out_.size();
   for (const Scalar& value : values) out_.push_back(value + pads_[used_++]);
   transcript_.absorb(label, std::span<const Scalar>(out_).subspan(first));

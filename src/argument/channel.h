@@ -11,23 +11,13 @@
 
 namespace zkapex {
 
-// Stands between a prover and what it sends. Honest provers have none; the malicious provers of the tests are made of
-// it.
-class Tamper {
- public:
-  virtual ~Tamper() = default;
-  // May change `values`. Where they must meet Σ coefficients · values = claim, that equation is given.
-  virtual void send(const std::string& transcript, std::string_view label, std::span<Scalar> values,
-                    std::span<const Scalar> coefficients, const Scalar& claim) = 0;
-};
-
 class Sender {
  public:
   // `pads`: exactly one for each scalar that will be sent here; `out` receives the sealed scalars.
-  Sender(Transcript& transcript, std::span<const Scalar> pads, std::vector<Scalar>& out, Tamper* tamper = nullptr)
-      : transcript_(transcript), pads_(pads), out_(out), tamper_(tamper) {}
+  Sender(Transcript& transcript, std::span<const Scalar> pads, std::vector<Scalar>& out)
+      : transcript_(transcript), pads_(pads), out_(out) {}
 
-  // The values as sent, which differ from those given only where a tamper changed them.
+  // The values as sent, which differ from those given only where the transcript's tamper changed them.
   std::vector<Scalar> send(std::string_view label, std::vector<Scalar> values,
                            std::span<const Scalar> coefficients = {}, const Scalar& claim = Scalar::zero());
   [[nodiscard]] Transcript& transcript() { return transcript_; }
@@ -37,7 +27,6 @@ class Sender {
   Transcript& transcript_;
   std::span<const Scalar> pads_;
   std::vector<Scalar>& out_;
-  Tamper* tamper_;
   size_t used_ = 0;
 };
 

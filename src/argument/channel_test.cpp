@@ -64,9 +64,9 @@ TEST_F(ChannelTest, ATamperSeesTheEquationAndChangesWhatIsSent) {
       values[0] += Scalar::one();
     }
   } tamper;
-  Transcript t("t");
+  Transcript t("t", &tamper);
   std::vector<Scalar> sealed;
-  Sender sender(t, pads_, sealed, &tamper);
+  Sender sender(t, pads_, sealed);
   const std::vector<Scalar> sent = sender.send("m", {values_[0]}, {{Scalar::one()}}, Scalar::from_u64(7));
   EXPECT_EQ(sent[0], values_[0] + Scalar::one());
   EXPECT_EQ(sealed[0], sent[0] + pads_[0]);

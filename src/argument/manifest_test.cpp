@@ -13,8 +13,8 @@ TEST(Manifest, OfTheRangeRelation) {
   std::mt19937_64 rng(141);
   const RangeStatement s{"manifest", 2, 2, {2, 1}};
   const Bytes proof = prove_range(s, random_values(s, rng), test_generators(), pool).value().encode();
-  Transcript::Manifest manifest;
-  ASSERT_TRUE(relation(s).verify(proof, pool, &manifest).ok());
+  Manifest manifest;
+  ASSERT_TRUE(verify_with(*relation(s), proof, pool, &manifest).ok());
   EXPECT_EQ(manifest_text(manifest), R"(main + protocol
 main + parameters
 main + context
@@ -62,9 +62,9 @@ TEST(Manifest, OfTheMatrixRelation) {
   std::mt19937_64 rng(142);
   const MatrixStatement s{"manifest", 4, 2, 2};
   const MatrixInstance instance = random_instance(s, rng);
-  const Bytes proof = prove_matrix(s, instance.witness(), test_generators(), pool).value().encode();
-  Transcript::Manifest manifest;
-  ASSERT_TRUE(relation(s).verify(proof, pool, &manifest).ok());
+  const Bytes proof = prove_matrix(s, instance.values(), test_generators(), pool).value().encode();
+  Manifest manifest;
+  ASSERT_TRUE(verify_with(*relation(s), proof, pool, &manifest).ok());
   EXPECT_EQ(manifest_text(manifest), R"(main + protocol
 main + parameters
 main + context
@@ -99,27 +99,6 @@ main + masked factors
 main ? lambda
 main ? zeta
 )" + opening_events(s.shape().opening_rounds()));
-}
-
-TEST(Manifest, OfTheLayerRelation) {
-  ThreadPool pool(1);
-  std::mt19937_64 rng(143);
-  // Eight planes, a tile of four entries each.
-  const LayerInstance layer = random_instance(LayerStatement{"manifest", 2, 1, 1, 1, 7, 1, {}}, rng, pool);
-  const Bytes proof = prove_layer(layer.statement, layer.witness(), test_generators(), pool).value().encode();
-  Transcript::Manifest manifest;
-  ASSERT_TRUE(relation(layer.statement).verify(proof, pool, &manifest).ok());
-  std::string expected =
-      "main + protocol\nmain + parameters\nmain + context\nmain + operands\nmain + bit rows\nmain + pads\n";
-  for (size_t k = 0; k < kLayerProducts; ++k) {
-    const std::string fork = fmt::format("product {}", k);
-    expected +=
-        fmt::format("{0} > {0}\n", fork) + challenge_events(fork, "tau_k", 3) + challenge_events(fork, "tau", 2);
-    expected += round_events(fork, "bits", 2) + fork + " + rest\n" + round_events(fork, "planes", 3);
-    expected += fork + " + b, b^2\n" + challenge_events(fork, "row", 1) + challenge_events(fork, "column", 1);
-    expected += fork + " + P\n" + round_events(fork, "product", 1) + fork + " + a, b, ab\n";
-  }
-  EXPECT_EQ(manifest_text(manifest), expected + reduction_events(layer.statement.shape()));
 }
 
 }  // namespace

@@ -6,10 +6,10 @@
 
 namespace zkapex::testing {
 
-inline std::string manifest_text(const Transcript::Manifest& manifest) {
+inline std::string manifest_text(const Manifest& manifest) {
   std::string out;
-  for (const Transcript::Event& e : manifest) {
-    const char* kind = e.kind == Transcript::Kind::kAbsorb ? "+" : e.kind == Transcript::Kind::kChallenge ? "?" : ">";
+  for (const Manifest::Event& e : manifest.events) {
+    const char* kind = e.kind == TranscriptStep::kAbsorb ? "+" : e.kind == TranscriptStep::kChallenge ? "?" : ">";
     out += fmt::format("{} {} {}\n", e.transcript, kind, e.label);
   }
   return out;

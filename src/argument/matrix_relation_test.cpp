@@ -1,4 +1,4 @@
-#include "argument/matrix_relation.h"
+#include "argument/matrix_relation_testing.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ class MatrixTest : public ::testing::Test {
   struct Instance {
     std::vector<int8_t> matrix;
     std::vector<int64_t> x, y;
-    [[nodiscard]] MatrixWitness witness() const { return {matrix, x, y}; }
+    [[nodiscard]] MatrixValues values() const { return {matrix, x, y}; }
   };
   Instance random_instance(const MatrixStatement& s) {
     Instance out;
@@ -45,9 +45,9 @@ TEST_F(MatrixTest, HonestProofsAreAccepted) {
        {MatrixStatement{"t", 16, 4, 4}, MatrixStatement{"t", 16, 4, 12}, MatrixStatement{"t", 64, 8, 8},
         MatrixStatement{"t", 64, 2, 32}, MatrixStatement{"t", 256, 16, 48}}) {
     const Instance instance = random_instance(s);
-    const Result<Proof> proof = prove_matrix(s, instance.witness(), generators(), pool_);
+    const Result<Proof> proof = prove_matrix(s, instance.values(), generators(), pool_);
     ASSERT_TRUE(proof.ok()) << proof.error().message;
-    const Verdict verdict = verify_matrix(s, proof->encode(), generators(), pool_);
+    const Verdict verdict = verify(MatrixRelation(s), proof->encode(), generators(), pool_);
     EXPECT_TRUE(verdict.ok()) << (verdict ? "" : verdict.error().detail);
   }
 }
@@ -56,7 +56,7 @@ TEST_F(MatrixTest, AWrongProductIsRefusedByTheProver) {
   const MatrixStatement s{"t", 16, 4, 4};
   Instance instance = random_instance(s);
   instance.y[5] += 1;
-  EXPECT_FALSE(prove_matrix(s, instance.witness(), generators(), pool_).ok());
+  EXPECT_FALSE(prove_matrix(s, instance.values(), generators(), pool_).ok());
 }
 
 }  // namespace

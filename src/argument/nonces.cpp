@@ -25,6 +25,17 @@ Result<Nonces> Nonces::create(std::initializer_list<ByteView> bound) {
   return nonces;
 }
 
+void Nonces::rekey(ByteView state) {
+  Sha512 hash;
+  hash.update(view("zkapex nonces 1, keyed anew"));
+  hash.update(*key_);
+  hash.update(state);
+  const Wiped<Sha512::Digest> digest(hash.finish());
+  std::copy_n(digest->begin(), key_->size(), key_->begin());
+  used_ = block_->size();
+  counter_ = 0;
+}
+
 Scalar Nonces::scalar() {
   if (used_ == block_->size()) {
     constexpr uint8_t kNonce[crypto_stream_chacha20_NONCEBYTES] = {};

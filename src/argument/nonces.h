@@ -15,6 +15,10 @@ class Nonces {
   // `bound`: a digest of the witness, and all that names the statement.
   [[nodiscard]] static Result<Nonces> create(std::initializer_list<ByteView> bound);
 
+  // Another stream, which depends on this one's key and on `state`: for what is drawn after a challenge, so that two
+  // runs that differ from there on share nothing.
+  void rekey(ByteView state);
+
   [[nodiscard]] Scalar scalar();  // uniform mod ℓ
   [[nodiscard]] SecretVector<Scalar> scalars(size_t count);
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/bytes.h"
+#include "base/repeated_randomness_testing.h"
 
 namespace zkapex {
 namespace {
@@ -17,6 +18,21 @@ TEST(Nonces, NeverRepeatWithinOrAcrossProofs) {
     for (int k = 0; k < 100; ++k) EXPECT_TRUE(seen.insert(nonces->scalar().to_bytes()).second);
     for (const Scalar& s : nonces->scalars(200)) EXPECT_TRUE(seen.insert(s.to_bytes()).second);  // past a block's end
   }
+}
+
+// Keyed anew, a stream depends on what it was and on the new part, and on nothing else.
+TEST(Nonces, KeyedAnewDependOnBoth) {
+  const testing::RepeatedRandomness repeated;
+  const auto drawn = [](std::string_view bound, std::string_view state, int before) {
+    Nonces nonces = Nonces::create({view(bound)}).value();
+    for (int k = 0; k < before; ++k) (void)nonces.scalar();
+    nonces.rekey(view(state));
+    return nonces.scalar();
+  };
+  EXPECT_EQ(drawn("a", "x", 0), drawn("a", "x", 3));
+  EXPECT_NE(drawn("a", "x", 0), drawn("a", "y", 0));
+  EXPECT_NE(drawn("a", "x", 0), drawn("b", "x", 0));
+  EXPECT_NE(drawn("a", "x", 0), Nonces::create({view("a")}).value().scalar());
 }
 
 TEST(Nonces, AreUniformInTheirHighBits) {

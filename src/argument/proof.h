@@ -21,7 +21,9 @@ struct ProofShape {
   std::vector<size_t> forks;  // scalars sent on each fork
   size_t pairs = 0;           // (committed vector, public vector) pairs
   size_t products = 0;        // product checks
+  size_t later_rows = 0;      // of the rows, the last ones: those committed after the first challenge
 
+  [[nodiscard]] size_t first_rows() const { return rows - later_rows; }
   [[nodiscard]] unsigned position_rounds() const;  // log2 n
   [[nodiscard]] size_t main_scalars() const { return size_t{2} * position_rounds() + pairs + 2; }
   [[nodiscard]] size_t sealed_scalars() const;  // sent padded, on forks and main transcript

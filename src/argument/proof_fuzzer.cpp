@@ -3,8 +3,6 @@
 // too. Never a crash; what is accepted encodes back to itself; time and memory are bounded by the statement.
 #include <cstdlib>
 
-#include "argument/layer_relation.h"
-#include "argument/matrix_relation.h"
 #include "argument/range_relation.h"
 
 namespace zkapex {
@@ -14,40 +12,23 @@ constexpr std::array<uint8_t, 8> kMagic = {'z', 'k', 'a', 'p', 'e', 'x', 'P', 1}
 
 const RangeStatement kRanges[] = {
     {"fuzz", 1, 1, {1}}, {"fuzz", 2, 2, {2}}, {"fuzz", 4, 3, {1, 2}}, {"fuzz", 0, 3, {1}}, {"fuzz", 4, 3, {}}};
-const MatrixStatement kMatrices[] = {{"fuzz", 4, 2, 2}, {"fuzz", 1, 1, 1}, {"fuzz", 4, 4, 2}};
-
-std::vector<LayerStatement> layers() {
-  std::vector<LayerStatement> out = {
-      {"fuzz", 1, 1, 1, 1, 2, 1, {}}, {"fuzz", 2, 1, 2, 1, 2, 1, {}}, {"fuzz", 0, 1, 1, 1, 2, 1, {}}};
-  for (LayerStatement& s : out) s.operands.resize(s.results(), Point::base().encode());
-  return out;
-}
 
 struct Checked {
   Verdict verdict;
   ProofShape shape;
 };
 
-template <class Statement, class Verify>
-Checked check(const Statement& statement, bool fit, Bytes& proof, const Verify& verify) {
-  const bool supported = statement.check().ok();
-  const ProofShape shape = supported ? statement.shape() : ProofShape{};
+Checked check_chosen(uint8_t choice, Bytes& proof) {
+  const RangeRelation relation(kRanges[(choice & 7) % std::size(kRanges)]);
+  const bool fit = (choice & 8) != 0, supported = relation.sound().ok();
+  const ProofShape shape = supported ? relation.shape() : ProofShape{};
   if (fit && supported) {
     proof.resize(shape.bytes());
     std::copy(kMagic.begin(), kMagic.end(), proof.begin());
   }
   static ThreadPool pool(1);
   static const Generators generators = Generators::derive(256, pool);
-  return {verify(statement, proof, generators, pool), shape};
-}
-
-Checked check_chosen(uint8_t choice, Bytes& proof) {
-  static const std::vector<LayerStatement> kLayers = layers();
-  const size_t number = choice & 7;
-  const bool fit = (choice & 8) != 0, layer = (choice & 16) != 0;
-  if (layer) return check(kLayers[number % kLayers.size()], fit, proof, verify_layer);
-  if (number < std::size(kRanges)) return check(kRanges[number], fit, proof, verify_range);
-  return check(kMatrices[number - std::size(kRanges)], fit, proof, verify_matrix);
+  return {verify(relation, proof, generators, pool), shape};
 }
 
 void fuzz(ByteView input) {

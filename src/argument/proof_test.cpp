@@ -24,7 +24,7 @@ std::array<uint8_t, 32> order_bytes() {
 class ProofTest : public ::testing::Test {
  protected:
   struct Case {
-    Relation relation;
+    AnyRelation relation;
     Bytes proof;
   };
   std::vector<Case> small_cases() {
@@ -33,7 +33,7 @@ class ProofTest : public ::testing::Test {
     const MatrixStatement matrix{"bytes", 4, 2, 2};
     const MatrixInstance instance = random_instance(matrix, rng);
     return {{relation(range), prove_range(range, random_values(range, rng), test_generators(), pool_).value().encode()},
-            {relation(matrix), prove_matrix(matrix, instance.witness(), test_generators(), pool_).value().encode()}};
+            {relation(matrix), prove_matrix(matrix, instance.values(), test_generators(), pool_).value().encode()}};
   }
   static bool is_scalar(const ProofShape& shape, size_t word) {  // the 32-byte word of this number, after the magic
     const size_t scalars = shape.rows + 1, mask = scalars + shape.sealed_scalars() + 2 * shape.products;
@@ -47,17 +47,17 @@ class ProofTest : public ::testing::Test {
 TEST_F(ProofTest, EveryByteMatters) {
   std::mt19937_64 rng(62);
   for (const Case& c : small_cases()) {
-    ASSERT_TRUE(c.relation.verify(c.proof, pool_).ok());
-    ASSERT_EQ(c.proof.size(), c.relation.shape.bytes());
+    ASSERT_TRUE(verify_with(*c.relation, c.proof, pool_).ok());
+    ASSERT_EQ(c.proof.size(), c.relation->shape().bytes());
     for (size_t at = 0; at < c.proof.size(); ++at) {
       Bytes changed = c.proof;
       changed[at] = static_cast<uint8_t>(changed[at] ^ (1 + rng() % 255));
-      const Verdict verdict = c.relation.verify(changed, pool_);
+      const Verdict verdict = verify_with(*c.relation, changed, pool_);
       ASSERT_FALSE(verdict.ok()) << at;
       const Reason reason = verdict.error().reason;
       if (at < kMagic) {
         EXPECT_EQ(reason, Reason::kVersion) << at;
-      } else if (is_scalar(c.relation.shape, (at - kMagic) / 32)) {
+      } else if (is_scalar(c.relation->shape(), (at - kMagic) / 32)) {
         EXPECT_TRUE(reason == Reason::kEquation || reason == Reason::kScalar) << at << " " << name(reason);
       } else {
         EXPECT_TRUE(reason == Reason::kEquation || reason == Reason::kPoint) << at << " " << name(reason);
@@ -69,11 +69,11 @@ TEST_F(ProofTest, EveryByteMatters) {
 TEST_F(ProofTest, EveryBitOfTheHighestByteOfAScalarMatters) {
   for (const Case& c : small_cases()) {
     for (size_t word = 0; kMagic + 32 * word < c.proof.size(); ++word) {
-      if (!is_scalar(c.relation.shape, word)) continue;
+      if (!is_scalar(c.relation->shape(), word)) continue;
       for (unsigned bit = 5; bit < 8; ++bit) {  // canonical scalars have none of these
         Bytes changed = c.proof;
         changed[kMagic + 32 * word + 31] ^= static_cast<uint8_t>(1U << bit);
-        const Verdict verdict = c.relation.verify(changed, pool_);
+        const Verdict verdict = verify_with(*c.relation, changed, pool_);
         ASSERT_FALSE(verdict.ok());
         EXPECT_EQ(verdict.error().reason, Reason::kScalar);
       }
@@ -84,14 +84,14 @@ TEST_F(ProofTest, EveryBitOfTheHighestByteOfAScalarMatters) {
 TEST_F(ProofTest, TruncationsAndExtensionsAreLengths) {
   for (const Case& c : small_cases()) {
     for (size_t length = 0; length < c.proof.size(); ++length) {
-      const Verdict verdict = c.relation.verify(ByteView(c.proof).first(length), pool_);
+      const Verdict verdict = verify_with(*c.relation, ByteView(c.proof).first(length), pool_);
       ASSERT_FALSE(verdict.ok());
       EXPECT_EQ(verdict.error().reason, Reason::kLength);
     }
     Bytes longer = c.proof;
     for (size_t more = 1; more <= 64; ++more) {
       longer.push_back(0);
-      const Verdict verdict = c.relation.verify(longer, pool_);
+      const Verdict verdict = verify_with(*c.relation, longer, pool_);
       ASSERT_FALSE(verdict.ok());
       EXPECT_EQ(verdict.error().reason, Reason::kLength);
     }
@@ -104,7 +104,7 @@ TEST_F(ProofTest, OtherVersionsAreRefused) {
       Bytes changed = c.proof;
       if (changed[kMagic - 1] == version) continue;
       changed[kMagic - 1] = static_cast<uint8_t>(version);
-      const Verdict verdict = c.relation.verify(changed, pool_);
+      const Verdict verdict = verify_with(*c.relation, changed, pool_);
       ASSERT_FALSE(verdict.ok());
       EXPECT_EQ(verdict.error().reason, Reason::kVersion);
     }
@@ -115,7 +115,7 @@ TEST_F(ProofTest, ScalarsMustBeCanonical) {
   const std::array<uint8_t, 32> order = order_bytes();
   for (const Case& c : small_cases()) {
     for (size_t word = 0; kMagic + 32 * word < c.proof.size(); ++word) {
-      if (!is_scalar(c.relation.shape, word)) continue;
+      if (!is_scalar(c.relation->shape(), word)) continue;
       // The same scalar plus ℓ, if that fits in 32 bytes: it always does, 2 ℓ < 2^254.
       Bytes changed = c.proof;
       unsigned carry = 0;
@@ -124,7 +124,7 @@ TEST_F(ProofTest, ScalarsMustBeCanonical) {
         changed[kMagic + 32 * word + k] = static_cast<uint8_t>(sum);
         carry = sum >> 8;
       }
-      const Verdict verdict = c.relation.verify(changed, pool_);
+      const Verdict verdict = verify_with(*c.relation, changed, pool_);
       ASSERT_FALSE(verdict.ok());
       EXPECT_EQ(verdict.error().reason, Reason::kScalar);
       EXPECT_NE(verdict.error().detail.find(std::to_string(kMagic + 32 * word)), std::string::npos);
@@ -140,11 +140,11 @@ TEST_F(ProofTest, PointsMustBeCanonicalAndNotTheIdentity) {
   above[31] = 0x7f;
   for (const Case& c : small_cases()) {
     for (size_t word = 0; kMagic + 32 * word < c.proof.size(); ++word) {
-      if (is_scalar(c.relation.shape, word)) continue;
+      if (is_scalar(c.relation->shape(), word)) continue;
       for (const auto& bad : {identity, odd, above}) {
         Bytes changed = c.proof;
         std::copy(bad.begin(), bad.end(), changed.begin() + static_cast<ptrdiff_t>(kMagic + 32 * word));
-        const Verdict verdict = c.relation.verify(changed, pool_);
+        const Verdict verdict = verify_with(*c.relation, changed, pool_);
         ASSERT_FALSE(verdict.ok());
         EXPECT_EQ(verdict.error().reason, Reason::kPoint) << word;
       }
@@ -153,10 +153,10 @@ TEST_F(ProofTest, PointsMustBeCanonicalAndNotTheIdentity) {
 }
 
 TEST_F(ProofTest, AChallengeOfZeroIsRefused) {
-  class ZeroAt : public Transcript::Oracle {
+  class ZeroAt : public Tamper {
    public:
     explicit ZeroAt(std::string label) : label_(std::move(label)) {}
-    Scalar challenge(const std::string& /*transcript*/, std::string_view label) override {
+    Scalar challenge(const std::string& /*transcript*/, std::string_view label, const Scalar& /*drawn*/) override {
       if (label == label_) return Scalar::zero();
       return random_scalar(rng_);
     }
@@ -166,12 +166,12 @@ TEST_F(ProofTest, AChallengeOfZeroIsRefused) {
     std::mt19937_64 rng_{1};
   };
   for (const Case& c : small_cases()) {
-    Transcript::Manifest manifest;
-    ASSERT_TRUE(c.relation.verify(c.proof, pool_, &manifest).ok());
-    for (const Transcript::Event& event : manifest) {
-      if (event.kind != Transcript::Kind::kChallenge) continue;
+    Manifest manifest;
+    ASSERT_TRUE(verify_with(*c.relation, c.proof, pool_, &manifest).ok());
+    for (const Manifest::Event& event : manifest.events) {
+      if (event.kind != TranscriptStep::kChallenge) continue;
       ZeroAt oracle(event.label);
-      const Verdict verdict = c.relation.verify(c.proof, pool_, nullptr, &oracle);
+      const Verdict verdict = verify_with(*c.relation, c.proof, pool_, &oracle);
       ASSERT_FALSE(verdict.ok());
       EXPECT_EQ(verdict.error().reason, Reason::kZeroChallenge) << event.label;
     }
@@ -180,7 +180,7 @@ TEST_F(ProofTest, AChallengeOfZeroIsRefused) {
 
 TEST_F(ProofTest, EncodingAndDecodingAreInverse) {
   for (const Case& c : small_cases()) {
-    const Result<Proof, Rejection> proof = Proof::decode(c.proof, c.relation.shape);
+    const Result<Proof, Rejection> proof = Proof::decode(c.proof, c.relation->shape());
     ASSERT_TRUE(proof.ok());
     EXPECT_EQ(proof->encode(), c.proof);
   }
@@ -213,7 +213,7 @@ TEST(ProofShape, StatementsOutsideTheSupportedSetAreRefused) {
         RangeStatement{"", 16, 65, Rows{1}}, RangeStatement{"", 16, 8, Rows{}}, RangeStatement{"", 16, 8, Rows{1, 0}},
         RangeStatement{"", 16, 8, Rows{kHuge}}, RangeStatement{"", 16, 8, Rows{kMaxRows + 1}},
         RangeStatement{"", 16, 8, Rows(kMaxForks + 1, 1)}}) {
-    refused(check_range(s, {}, pool));
+    refused(check(RangeRelation(s), Bytes{}, pool));
     EXPECT_FALSE(prove_range(s, {}, test_generators(), pool).ok());
   }
   for (const MatrixStatement& s :
@@ -221,12 +221,12 @@ TEST(ProofShape, StatementsOutsideTheSupportedSetAreRefused) {
         MatrixStatement{"", 16, 3, 4}, MatrixStatement{"", 16, 8, 4}, MatrixStatement{"", 16, 4, 0},
         MatrixStatement{"", 16, 4, 5}, MatrixStatement{"", 16, 4, kMaxRows + 4}, MatrixStatement{"", 16, kHuge, 4},
         MatrixStatement{"", 2 * kMaxRowLength, 4, 4}}) {
-    refused(check_matrix(s, {}, pool));
+    refused(check(MatrixRelation(s), Bytes{}, pool));
     EXPECT_FALSE(prove_matrix(s, {}, test_generators(), pool).ok());
   }
   // The largest that is supported: no product wraps, so the length is exact.
   const RangeStatement largest{"", kMaxRowLength, 64, Rows(kMaxForks, kMaxRows)};
-  ASSERT_TRUE(largest.check().ok());
+  ASSERT_TRUE(RangeRelation(largest).sound().ok());
   const ProofShape shape = largest.shape();
   const auto exact = static_cast<unsigned __int128>(64) * kMaxForks * kMaxRows;
   EXPECT_TRUE(exact == shape.rows);
@@ -244,10 +244,10 @@ TEST(ProofShape, TooFewGeneratorsAreRefused) {
   const Generators few = Generators::derive(s.shape().generators() - 1, pool);
   EXPECT_FALSE(prove_range(s, values, few, pool).ok());
   const Bytes proof = prove_range(s, values, test_generators(), pool).value().encode();
-  const Verdict verdict = verify_range(s, proof, few, pool);
+  const Verdict verdict = verify(RangeRelation(s), proof, few, pool);
   ASSERT_FALSE(verdict.ok());
   EXPECT_EQ(verdict.error().reason, Reason::kStatement);
-  const PointSum sums[] = {check_range(s, proof, pool).value()};
+  const PointSum sums[] = {check(RangeRelation(s), proof, pool).value()};
   EXPECT_FALSE(find_false_var(sums, few, pool).ok());
   EXPECT_TRUE(find_false_var(sums, test_generators(), pool).value().empty());
 }

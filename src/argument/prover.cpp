@@ -15,27 +15,28 @@ Status require_generators(const Generators& generators, const ProofShape& shape)
   return error("{} generators are given, this proof needs {}", generators.size(), shape.generators());
 }
 
-ArgumentProver::ArgumentProver(const Generators& generators, ProofShape shape, Nonces nonces, ThreadPool& pool,
-                               Tamper* tamper, Scratch scratch)
-    : generators_(generators),
-      shape_(std::move(shape)),
-      nonces_(std::move(nonces)),
-      pool_(pool),
-      tamper_(tamper),
-      pads_(nonces_.scalars(shape_.pads())),
-      pad_blinding_(nonces_.scalar()),
-      scratch_(std::move(scratch)) {
-  proof_.forks.resize(shape_.forks.size());
-  const std::span<const AffinePoint> positions = generators_.positions().subspan(shape_.row_length, pads_.size());
-  proof_.pads = (msm_var({pads_.data(), pads_.size()}, positions, pool_).value() +
-                 multiply(generators_.blinding(), *pad_blinding_))
-                    .encode();
+Pads Pads::draw(const ProofShape& shape, Nonces& nonces, const Generators& generators, ThreadPool& pool) {
+  Pads out{nonces.scalars(shape.pads()), Wiped<Scalar>(nonces.scalar()), {}};
+  const std::span<const AffinePoint> positions = generators.positions().subspan(shape.row_length, out.values.size());
+  out.commitment = (msm_var({out.values.data(), out.values.size()}, positions, pool).value() +
+                    multiply(generators.blinding(), *out.blinding))
+                       .encode();
+  return out;
 }
 
-Sender ArgumentProver::fork(size_t index, Transcript& transcript) {
-  size_t first = 0;
-  for (size_t k = 0; k < index; ++k) first += shape_.forks[k];
-  return {transcript, {pads_.data() + first, shape_.forks[index]}, proof_.forks[index], tamper_};
+ArgumentProver::ArgumentProver(const Generators& generators, ProofShape shape, Transcript main,
+                               std::vector<EncodedPoint> rows, Pads pads, Nonces nonces, ThreadPool& pool,
+                               ProveOptions options)
+    : generators_(generators),
+      shape_(std::move(shape)),
+      main_(std::move(main)),
+      pads_(std::move(pads)),
+      nonces_(std::move(nonces)),
+      pool_(pool),
+      options_(std::move(options)) {
+  proof_.rows = std::move(rows);
+  proof_.pads = pads_.commitment;
+  proof_.forks.resize(shape_.forks.size());
 }
 
 namespace {
@@ -115,14 +116,14 @@ class PairProver {
 }  // namespace
 
 Status ArgumentProver::add_pair(ProverPair pair) {
-  ZKAPEX_TRY(KeptVector vector, scratch_.keep(std::move(pair.vector)));
+  ZKAPEX_TRY(KeptVector vector, options_.scratch.keep(std::move(pair.vector)));
   pairs_.push_back({std::move(vector), pair.blinding, std::move(pair.point), pair.value});
   return Done{};
 }
 
 // A sumcheck over the position in the row of Σ_p β^p Σ_l vector_p(l) eq(point_p, l).
 Status ArgumentProver::reduce_pairs(Sender& channel) {
-  const std::vector<Scalar> weight = powers(channel.transcript().challenge("beta"), pairs_.size());
+  const std::vector<Scalar> weight = powers(main_.challenge("beta"), pairs_.size());
   std::vector<PairProver> provers;
   Scalar claim;
   for (size_t p = 0; p < pairs_.size(); ++p) {
@@ -141,7 +142,7 @@ Status ArgumentProver::reduce_pairs(Sender& channel) {
     }
     const std::string name = fmt::format("position round {}", round);
     message = channel.send(name, std::move(message));
-    const Scalar x = channel.transcript().challenge(name);
+    const Scalar x = main_.challenge(name);
     claim = bind_round<Scalar>(claim, message, Scalar::one(), x);
     pool_.for_each(pairs_.size(), [&](size_t p) { failed.note(provers[p].bind(x)); });
     ZKAPEX_CHECK(failed.status());
@@ -164,55 +165,47 @@ Result<SecretVector<Scalar>> ArgumentProver::opened_vector(std::span<const Scala
       for (size_t l = begin; l < end; ++l) out[l] += weights[p] * vector[l];
     });
   }
-  for (size_t q = 0; q < pads_.size(); ++q) out[shape_.row_length + q] = zeta * pads_[q];
+  for (size_t q = 0; q < pads_.values.size(); ++q) out[shape_.row_length + q] = zeta * pads_.values[q];
   return out;
 }
 
-void ArgumentProver::mask_products(Sender& channel, std::span<const ProverProduct> products) {
-  Transcript& transcript = channel.transcript();
-  const Scalar omega = transcript.challenge("omega");
-  const Scalar* mask = pads_.data() + shape_.sealed_scalars();  // a', b' of each product
+void ArgumentProver::mask_products(Sender& channel) {
+  const Scalar omega = main_.challenge("omega");
+  const std::span<const Scalar> mask = pads(shape_.sealed_scalars(), 2 * products_.size());  // a', b' of each product
   Scalar constant, linear, weight = Scalar::one();
-  for (size_t t = 0; t < products.size(); ++t, weight *= omega) {
+  for (size_t t = 0; t < products_.size(); ++t, weight *= omega) {
     const Scalar &a_mask = mask[2 * t], &b_mask = mask[2 * t + 1];
     constant += weight * a_mask * b_mask;
-    linear += weight * (a_mask * products[t].b + b_mask * products[t].a);
+    linear += weight * (a_mask * products_[t].b + b_mask * products_[t].a);
   }
   channel.send("T0, T1", {constant, linear});
-  const Scalar e = transcript.challenge("e");
-  for (size_t t = 0; t < products.size(); ++t) {
-    proof_.masked_factors.push_back(mask[2 * t] + e * products[t].a);
-    proof_.masked_factors.push_back(mask[2 * t + 1] + e * products[t].b);
+  const Scalar e = main_.challenge("e");
+  for (size_t t = 0; t < products_.size(); ++t) {
+    proof_.masked_factors.push_back(mask[2 * t] + e * products_[t].a);
+    proof_.masked_factors.push_back(mask[2 * t + 1] + e * products_[t].b);
   }
-  transcript.absorb("masked factors", proof_.masked_factors);
+  main_.absorb("masked factors", proof_.masked_factors);
 }
 
-Result<Proof> ArgumentProver::finish(Transcript& main, std::span<const Transcript> forks, std::vector<ProverPair> pairs,
-                                     std::span<const ProverProduct> products, std::vector<EncodedPoint> rows,
-                                     const std::function<OpeningClaim(const Proof&)>& replay) {
-  proof_.rows = std::move(rows);
-  for (ProverPair& pair : pairs) {
-    ZKAPEX_CHECK(add_pair(std::move(pair)));
-  }
-  for (const Transcript& fork : forks) main.absorb("fork", fork);
+Result<Proof> ArgumentProver::finish(const std::function<OpeningClaim(const Proof&)>& replay) {
   const size_t first = shape_.sealed_scalars() - shape_.main_scalars();
-  Sender channel(main, {pads_.data() + first, shape_.main_scalars()}, proof_.main, tamper_);
+  Sender channel(main_, pads(first, shape_.main_scalars()), proof_.main);
   ZKAPEX_CHECK(reduce_pairs(channel));
-  const std::vector<Scalar> weight = powers(main.challenge("beta'"), pairs_.size());
-  mask_products(channel, products);
-  main.challenge("lambda");  // used by the replay alone
-  const Scalar zeta = main.challenge("zeta");
+  const std::vector<Scalar> weight = powers(main_.challenge("beta'"), pairs_.size());
+  mask_products(channel);
+  main_.challenge("lambda");  // used by the replay alone
+  const Scalar zeta = main_.challenge("zeta");
 
-  Wiped<Scalar> alpha(zeta * *pad_blinding_);
+  Wiped<Scalar> alpha(zeta * *pads_.blinding);
   for (size_t p = 0; p < pairs_.size(); ++p) *alpha += weight[p] * pairs_[p].blinding;
   ZKAPEX_TRY(const SecretVector<Scalar> vector, opened_vector(weight, zeta));
 
   const OpeningClaim claim = replay(proof_);
   const std::span<const Scalar> opened(vector.data(), vector.size());
-  if (tamper_ == nullptr && inner_product(opened, claim.vector) != claim.value) {
+  if (options_.tamper == nullptr && inner_product(opened, claim.vector) != claim.value) {
     return error("the witness does not satisfy the relation: nothing was proved");
   }
-  proof_.opening = prove_inner_product(main, generators_, opened, *alpha, claim.vector, nonces_, pool_);
+  proof_.opening = prove_inner_product(main_, generators_, opened, *alpha, claim.vector, nonces_, pool_);
   return std::move(proof_);
 }
 

@@ -3,12 +3,9 @@
 #include <bit>
 #include <numeric>
 
-#include "algebra/fold.h"
 #include "algebra/multilinear.h"
 #include "argument/bit_check.h"
 #include "argument/bit_matrix.h"
-#include "argument/row_openings.h"
-#include "base/hash.h"
 
 namespace zkapex {
 
@@ -16,15 +13,19 @@ namespace {
 
 unsigned log2_ceil(size_t v) { return static_cast<unsigned>(std::bit_width(v - 1)); }
 
+unsigned row_variables(const RangeStatement& s, size_t segment) { return log2_ceil(s.segments[segment]); }
 unsigned variables(const RangeStatement& s, size_t segment) {
-  return log2_ceil(s.segments[segment]) + log2_ceil(s.row_length);
+  return row_variables(s, segment) + log2_ceil(s.row_length);
 }
 
-// Coefficients of a segment's bit rows.
-std::vector<Scalar> row_weights(const RangeStatement& s, size_t segment, std::span<const Scalar> kappa,
-                                std::span<const Scalar> r) {
-  return bit_row_weights(s.bits, s.segments[segment], kappa, r.first(log2_ceil(s.segments[segment])));
-}
+// What is opened of a segment: Σ_k eq(κ, k) Σ_t eq(r_row, t) R[k, t] at r_position.
+struct Opening {
+  std::vector<Scalar> plane, row, point;
+  Opening(const RangeStatement& s, size_t segment, std::span<const Scalar> r, std::span<const Scalar> kappa)
+      : plane(eq_prefix(kappa, s.bits)),
+        row(eq_prefix(r.first(row_variables(s, segment)), s.segments[segment])),
+        point(r.begin() + row_variables(s, segment), r.end()) {}
+};
 
 Bytes encode_parameters(const RangeStatement& s) {
   ByteWriter out;
@@ -34,34 +35,49 @@ Bytes encode_parameters(const RangeStatement& s) {
   return out.take();
 }
 
-struct Segment {
-  ProverPair pair;
-  ProverProduct product;
-};
+class RangeWitness : public Witness {
+ public:
+  RangeWitness(const RangeStatement& statement, std::span<const int64_t> values, ThreadPool& pool)
+      : statement_(statement),
+        digest_(sha512({reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()})),
+        bits_({reinterpret_cast<const uint64_t*>(values.data()), values.size()}, statement.row_length, statement.bits,
+              statement.segments, pool) {}
 
-Segment prove_segment(const RangeStatement& s, size_t index, const BitMatrix& bits, std::span<const Scalar> blindings,
-                      Sender channel, ThreadPool& pool) {
-  const auto [r, planes] = prove_bits(channel, bits.planes(index), variables(s, index), pool);
-  const std::vector<Scalar> row = row_weights(s, index, planes.kappa, r);
-  Segment out;
-  out.pair.vector = fold_bits(bits.segment(index), bits.words_per_row(), s.row_length, row, pool);
-  out.pair.blinding = inner_product(row, blindings);
-  out.pair.point.assign(r.begin() + log2_ceil(s.segments[index]), r.end());
-  out.pair.value = planes.b;
-  out.product = {planes.b, planes.b, planes.square};
-  return out;
-}
+  [[nodiscard]] Sha512::Digest digest() const override { return digest_; }
+  Result<CommittedRows> commit(const Generators& generators, Nonces& nonces, ThreadPool& pool) override {
+    return commit_rows_var(generators, bits_.packed(), nonces, pool);
+  }
+  Status prove(ArgumentProver& prover, const CommittedRows& rows) override {
+    return prover.for_forks("segment", [&](size_t k, Sender& channel) -> Status {
+      const auto tau = BitChallenges::draw(channel.transcript(), statement_.bits, variables(statement_, k));
+      const ProverBits bits = prove_bits(channel, prover, tau, bits_.planes(k));
+      const BitRows bit_rows{bits_.segment(k), bits_.words_per_row(), statement_.row_length,
+                             rows.blindings_from(bits_.first_row(k), statement_.bits * statement_.segments[k])};
+      const Opening opening(statement_, k, bits.r, bits.kappa);
+      ProverPair pair = fold_bit_rows(bit_rows, opening.plane, opening.row, prover.pool());
+      pair.point = opening.point;
+      pair.value = bits.b;
+      return prover.add_pair(std::move(pair));
+    });
+  }
+
+ private:
+  const RangeStatement& statement_;
+  Sha512::Digest digest_;
+  BitMatrix bits_;
+};
 
 }  // namespace
 
-Verdict RangeStatement::check() const {
-  if (!is_row_length(row_length))
+Verdict RangeRelation::sound() const {
+  const RangeStatement& s = statement_;
+  if (!is_row_length(s.row_length))
     return Rejection{Reason::kStatement, "the row length is not a supported power of two"};
-  if (bits < 1 || bits > 64) return Rejection{Reason::kStatement, fmt::format("{} bits, not 1 to 64", bits)};
-  if (segments.empty() || segments.size() > kMaxForks) {
-    return Rejection{Reason::kStatement, fmt::format("{} segments, not 1 to {}", segments.size(), kMaxForks)};
+  if (s.bits < 1 || s.bits > 64) return Rejection{Reason::kStatement, fmt::format("{} bits, not 1 to 64", s.bits)};
+  if (s.segments.empty() || s.segments.size() > kMaxForks) {
+    return Rejection{Reason::kStatement, fmt::format("{} segments, not 1 to {}", s.segments.size(), kMaxForks)};
   }
-  for (const size_t count : segments) {
+  for (const size_t count : s.segments) {
     if (count < 1 || count > kMaxRows) {
       return Rejection{Reason::kStatement, fmt::format("a segment of {} rows, not 1 to {}", count, kMaxRows)};
     }
@@ -83,20 +99,29 @@ ProofShape RangeStatement::shape() const {
   return shape;
 }
 
-Transcript range_transcript(const RangeStatement& statement, std::span<const EncodedPoint> rows,
-                            const EncodedPoint& pads, Transcript::Manifest* manifest, Transcript::Oracle* oracle) {
-  Transcript transcript("zkapex range 1", manifest, oracle);
-  transcript.absorb("parameters", ByteView(encode_parameters(statement)));
-  transcript.absorb("context", statement.context);
-  transcript.absorb("bit rows", rows);
-  transcript.absorb("pads", {&pads, 1});
-  return transcript;
+void RangeRelation::absorb(Transcript& main, std::span<const EncodedPoint> rows) const {
+  main.absorb("parameters", ByteView(encode_parameters(statement_)));
+  main.absorb("context", statement_.context);
+  main.absorb("bit rows", rows);
+}
+
+void RangeRelation::replay(ArgumentVerifier& verifier) const {
+  size_t first_row = 0;
+  verifier.for_forks("segment", [&](size_t k, Receiver& channel) {
+    const auto tau = BitChallenges::draw(channel.transcript(), statement_.bits, variables(statement_, k));
+    const VerifierBits bits = verify_bits(channel, verifier, tau);
+    const Opening opening(statement_, k, bits.r, bits.kappa);
+    VerifierPair pair{{}, opening.point, bits.b};
+    add_bit_rows(pair.commitment, first_row, opening.plane, opening.row);
+    verifier.add_pair(std::move(pair));
+    first_row += statement_.bits * statement_.segments[k];
+  });
 }
 
 Result<Proof> prove_range(const RangeStatement& statement, std::span<const int64_t> values,
-                          const Generators& generators, ThreadPool& pool, Tamper* tamper) {
-  if (const Verdict sound = statement.check(); !sound) return error("{}", sound.error().detail);
-  ZKAPEX_CHECK(require_generators(generators, statement.shape()));
+                          const Generators& generators, ThreadPool& pool, ProveOptions options) {
+  const RangeRelation relation(statement);
+  if (const Verdict sound = relation.sound(); !sound) return error("{}", sound.error().detail);
   if (values.size() != statement.rows() * statement.row_length) {
     return error("{} values do not fill {} rows of {}", values.size(), statement.rows(), statement.row_length);
   }
@@ -106,69 +131,8 @@ Result<Proof> prove_range(const RangeStatement& statement, std::span<const int64
       return error("the value {} at position {} has more than {} bits", values[k], k, statement.bits);
     }
   }
-  const std::span<const uint64_t> words(reinterpret_cast<const uint64_t*>(values.data()), values.size());
-  const ByteView witness(reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes());
-  ZKAPEX_TRY(Nonces nonces,
-             Nonces::create({view("range"), encode_parameters(statement), view(statement.context), sha512(witness)}));
-  const BitMatrix bits(words, statement.row_length, statement.bits, statement.segments, pool);
-  ZKAPEX_TRY(const CommittedRows rows, commit_rows_var(generators, bits.packed(), nonces, pool));
-
-  const ProofShape shape = statement.shape();
-  ArgumentProver prover(generators, shape, std::move(nonces), pool, tamper);
-  Transcript main = range_transcript(statement, rows.encoded, prover.pad_commitment());
-  std::vector<Transcript> forks;
-  std::vector<ProverPair> pairs;
-  std::vector<ProverProduct> products;
-  for (size_t k = 0; k < statement.segments.size(); ++k) {
-    forks.push_back(main.fork("segment", k));
-    const auto blindings = rows.blindings_from(bits.first_row(k), statement.bits * statement.segments[k]);
-    Segment segment = prove_segment(statement, k, bits, blindings, prover.fork(k, forks.back()), pool);
-    pairs.push_back(std::move(segment.pair));
-    products.push_back(segment.product);
-  }
-  return prover.finish(main, forks, std::move(pairs), products, rows.encoded, [&](const Proof& proof) {
-    Transcript again = range_transcript(statement, proof.rows, proof.pads);
-    return replay_range(statement, shape, proof, again);
-  });
-}
-
-OpeningClaim replay_range(const RangeStatement& statement, const ProofShape& shape, const Proof& proof,
-                          Transcript& main) {
-  ArgumentVerifier verifier(shape, proof);
-  std::vector<Transcript> forks;
-  std::vector<VerifierPair> pairs;
-  std::vector<VerifierProduct> products;
-  size_t first_row = 0;
-  for (size_t k = 0; k < statement.segments.size(); ++k) {
-    Transcript& fork = forks.emplace_back(main.fork("segment", k));
-    Receiver channel = verifier.fork(k, fork);
-    const auto [r, planes] = verify_bits(channel, verifier, statement.bits, variables(statement, k));
-
-    VerifierPair pair;
-    for (const Scalar& weight : row_weights(statement, k, planes.kappa, r)) {
-      pair.commitment.emplace_back(first_row++, weight);
-    }
-    pair.point.assign(r.begin() + log2_ceil(statement.segments[k]), r.end());
-    pair.value = planes.b;
-    pairs.push_back(std::move(pair));
-    products.push_back({planes.b, planes.b, planes.square});
-  }
-  return verifier.reduce(main, forks, pairs, products);
-}
-
-Result<PointSum, Rejection> check_range(const RangeStatement& statement, ByteView bytes, ThreadPool& pool) {
-  ZKAPEX_CHECK(statement.check());
-  const ProofShape shape = statement.shape();
-  ZKAPEX_TRY(const Proof proof, Proof::decode(bytes, shape));
-  ZKAPEX_TRY(const std::vector<Point> rows, decode_rows(proof.rows, pool));
-  Transcript main = range_transcript(statement, proof.rows, proof.pads);
-  const OpeningClaim claim = replay_range(statement, shape, proof, main);
-  return settle(main, claim, proof, rows);
-}
-
-Verdict verify_range(const RangeStatement& statement, ByteView proof, const Generators& generators, ThreadPool& pool) {
-  ZKAPEX_TRY(const PointSum sum, check_range(statement, proof, pool));
-  return verdict_var(sum, generators, pool);
+  RangeWitness witness(statement, values, pool);
+  return prove(relation, witness, generators, pool, std::move(options));
 }
 
 }  // namespace zkapex

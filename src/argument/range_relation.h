@@ -1,9 +1,8 @@
-// A worked relation: "these committed integers are c-bit". The prover commits to the bits, plane by plane, and shows
-// that they are bits; the commitments to the integers themselves follow from those to their bits.
+// The worked relation, and the one to copy: "these committed integers are c-bit". The prover commits to the bits, plane
+// by plane, and shows that they are bits; the commitments to the integers themselves follow from those to their bits.
 #pragma once
 
-#include "argument/prover.h"
-#include "argument/verifier.h"
+#include "argument/relation.h"
 
 namespace zkapex {
 
@@ -13,27 +12,26 @@ struct RangeStatement {
   unsigned bits = 0;             // c, from 1 to 64, two's complement
   std::vector<size_t> segments;  // rows of each; a segment is proved in memory of its own
 
-  // kStatement unless the numbers are in the supported range, in which no size computed from them overflows.
-  [[nodiscard]] Verdict check() const;
   [[nodiscard]] size_t rows() const;  // value rows
   [[nodiscard]] ProofShape shape() const;
 };
 
+class RangeRelation : public Relation {
+ public:
+  explicit RangeRelation(RangeStatement statement) : statement_(std::move(statement)) {}
+
+  [[nodiscard]] std::string_view protocol() const override { return "zkapex range 1"; }
+  [[nodiscard]] Verdict sound() const override;
+  [[nodiscard]] ProofShape shape() const override { return statement_.shape(); }
+  void absorb(Transcript& main, std::span<const EncodedPoint> rows) const override;
+  void replay(ArgumentVerifier& verifier) const override;
+
+ private:
+  RangeStatement statement_;
+};
+
 // `values` are whole rows. Values that are not c-bit are an error.
 [[nodiscard]] Result<Proof> prove_range(const RangeStatement& statement, std::span<const int64_t> values,
-                                        const Generators& generators, ThreadPool& pool, Tamper* tamper = nullptr);
-
-// What must add up to the identity.
-[[nodiscard]] Result<PointSum, Rejection> check_range(const RangeStatement& statement, ByteView proof,
-                                                      ThreadPool& pool);
-[[nodiscard]] Verdict verify_range(const RangeStatement& statement, ByteView proof, const Generators& generators,
-                                   ThreadPool& pool);
-
-// The transcript up to the first challenge, and the verifier up to the opening: for the prover, and for tests.
-[[nodiscard]] Transcript range_transcript(const RangeStatement& statement, std::span<const EncodedPoint> rows,
-                                          const EncodedPoint& pads, Transcript::Manifest* manifest = nullptr,
-                                          Transcript::Oracle* oracle = nullptr);
-[[nodiscard]] OpeningClaim replay_range(const RangeStatement& statement, const ProofShape& shape, const Proof& proof,
-                                        Transcript& main);
+                                        const Generators& generators, ThreadPool& pool, ProveOptions options = {});
 
 }  // namespace zkapex

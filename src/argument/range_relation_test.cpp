@@ -25,7 +25,9 @@ class RangeTest : public ::testing::Test {
     EXPECT_TRUE(proof.ok()) << (proof ? "" : proof.error().message);
     return proof ? proof->encode() : Bytes{};
   }
-  Verdict verify(const RangeStatement& s, ByteView proof) { return verify_range(s, proof, generators(), pool_); }
+  Verdict verify(const RangeStatement& s, ByteView proof) {
+    return zkapex::verify(RangeRelation(s), proof, generators(), pool_);
+  }
 
   std::mt19937_64 rng_{3};
   ThreadPool pool_{2};

@@ -20,11 +20,11 @@ class StatementTest : public ::testing::Test {
   Proof prove(const MatrixStatement& s, uint64_t seed = 72) {
     std::mt19937_64 rng(seed);
     const MatrixInstance instance = random_instance(s, rng);
-    return prove_matrix(s, instance.witness(), test_generators(), pool_).value();
+    return prove_matrix(s, instance.values(), test_generators(), pool_).value();
   }
   template <class Statement>
   void rejected(const Statement& s, const Proof& proof, std::vector<Reason> reasons) {
-    const Verdict verdict = relation(s).verify(proof.encode(), pool_);
+    const Verdict verdict = verify_with(*relation(s), proof.encode(), pool_);
     ASSERT_FALSE(verdict.ok());
     EXPECT_NE(std::ranges::find(reasons, verdict.error().reason), reasons.end()) << verdict.error().detail;
   }
@@ -63,7 +63,7 @@ TEST_F(StatementTest, OtherParameters) {
 TEST_F(StatementTest, EveryFieldIsAbsorbed) {
   const Proof proof = prove(range_);
   const auto first = [](Transcript t) { return t.challenge("first"); };
-  const auto of_range = [&](const RangeStatement& s) { return first(range_transcript(s, proof.rows, proof.pads)); };
+  const auto of_range = [&](const RangeStatement& s) { return first(begin(RangeRelation(s), proof.rows, proof.pads)); };
   const Scalar range = of_range(range_);
   EXPECT_EQ(range, of_range(range_));
   for (const RangeStatement& s :
@@ -72,7 +72,9 @@ TEST_F(StatementTest, EveryFieldIsAbsorbed) {
         RangeStatement{range_.context, 8, 2, {1, 3}}, RangeStatement{range_.context, 8, 2, {2, 2, 1}}}) {
     EXPECT_NE(range, of_range(s));
   }
-  const auto of_matrix = [&](const MatrixStatement& s) { return first(matrix_transcript(s, proof.rows, proof.pads)); };
+  const auto of_matrix = [&](const MatrixStatement& s) {
+    return first(begin(MatrixRelation(s), proof.rows, proof.pads));
+  };
   const Scalar matrix = of_matrix(matrix_);
   for (const MatrixStatement& s :
        {MatrixStatement{"", 16, 4, 8}, MatrixStatement{matrix_.context, 32, 4, 8},
@@ -80,11 +82,12 @@ TEST_F(StatementTest, EveryFieldIsAbsorbed) {
     EXPECT_NE(matrix, of_matrix(s));
   }
   // The two relations never share a transcript, and rows and pads are absorbed in order.
-  EXPECT_NE(first(range_transcript({"", 8, 2, {1}}, {}, proof.pads)), first(matrix_transcript({}, {}, proof.pads)));
+  EXPECT_NE(first(begin(RangeRelation({"", 8, 2, {1}}), {}, proof.pads)),
+            first(begin(MatrixRelation({}), {}, proof.pads)));
   std::vector<EncodedPoint> swapped = proof.rows;
   std::swap(swapped[0], swapped[1]);
-  EXPECT_NE(range, first(range_transcript(range_, swapped, proof.pads)));
-  EXPECT_NE(range, first(range_transcript(range_, proof.rows, proof.rows[0])));
+  EXPECT_NE(range, first(begin(RangeRelation(range_), swapped, proof.pads)));
+  EXPECT_NE(range, first(begin(RangeRelation(range_), proof.rows, proof.rows[0])));
 }
 
 TEST_F(StatementTest, RowsOutOfPlace) {
@@ -140,7 +143,7 @@ TEST_F(StatementTest, TheBatchNamesTheProofsThatAreFalse) {
     RangeStatement s = range_;
     const Bytes proof = prove(s, k).encode();
     if (k == 1 || k == 4) s.context = "another";
-    sums.push_back(check_range(s, proof, pool_).value());
+    sums.push_back(check(RangeRelation(s), proof, pool_).value());
   }
   EXPECT_EQ(find_false_var(sums, test_generators(), pool_).value(), (std::vector<size_t>{1, 4}));
 }
@@ -166,7 +169,7 @@ TEST_F(StatementTest, ProversRefuseWitnessesThatDoNotFit) {
   std::mt19937_64 rng(73);
   MatrixInstance instance = random_instance(matrix_, rng);
   instance.x.pop_back();
-  EXPECT_FALSE(prove_matrix(matrix_, instance.witness(), test_generators(), pool_).ok());
+  EXPECT_FALSE(prove_matrix(matrix_, instance.values(), test_generators(), pool_).ok());
 }
 
 }  // namespace

@@ -4,13 +4,12 @@
 
 namespace zkapex {
 
-Transcript::Transcript(std::string_view protocol, Manifest* manifest, Oracle* oracle)
-    : name_("main"), manifest_(manifest), oracle_(oracle) {
-  step(Kind::kAbsorb, "protocol", view(protocol));
+Transcript::Transcript(std::string_view protocol, Tamper* tamper) : name_("main"), tamper_(tamper) {
+  step(TranscriptStep::kAbsorb, "protocol", view(protocol));
 }
 
-void Transcript::step(Kind kind, std::string_view label, ByteView data) {
-  if (manifest_ != nullptr) manifest_->push_back({name_, kind, std::string(label)});
+void Transcript::step(TranscriptStep kind, std::string_view label, ByteView data) {
+  if (tamper_ != nullptr) tamper_->step(name_, kind, label);
   ByteWriter header;
   header.raw(state_);
   header.u8(static_cast<uint8_t>(kind));
@@ -22,7 +21,7 @@ void Transcript::step(Kind kind, std::string_view label, ByteView data) {
   state_ = hash.finish();
 }
 
-void Transcript::absorb(std::string_view label, ByteView data) { step(Kind::kAbsorb, label, data); }
+void Transcript::absorb(std::string_view label, ByteView data) { step(TranscriptStep::kAbsorb, label, data); }
 
 void Transcript::absorb(std::string_view label, std::span<const Scalar> scalars) {
   ByteWriter out;
@@ -41,8 +40,9 @@ void Transcript::absorb(std::string_view label, const Transcript& fork) {
 }
 
 Scalar Transcript::challenge(std::string_view label) {
-  step(Kind::kChallenge, label, {});
-  const Scalar x = oracle_ != nullptr ? oracle_->challenge(name_, label) : Scalar::from_bytes_wide(state_);
+  step(TranscriptStep::kChallenge, label, {});
+  const Scalar drawn = Scalar::from_bytes_wide(state_);
+  const Scalar x = tamper_ != nullptr ? tamper_->challenge(name_, label, drawn) : drawn;
   drew_zero_ = drew_zero_ || x.is_zero();
   return x;
 }
@@ -56,8 +56,8 @@ std::vector<Scalar> Transcript::challenges(std::string_view label, size_t count)
 
 Transcript Transcript::fork(std::string_view name, uint64_t index) {
   const std::string full = fmt::format("{} {}", name, index);
-  Transcript child(full, state_, manifest_, oracle_);
-  child.step(Kind::kFork, full, {});
+  Transcript child(full, state_, tamper_);
+  child.step(TranscriptStep::kFork, full, {});
   return child;
 }
 

@@ -12,6 +12,7 @@
 
 #include "algebra/point.h"
 #include "algebra/scalar.h"
+#include "argument/tamper.h"
 #include "base/bytes.h"
 
 namespace zkapex {
@@ -20,23 +21,8 @@ using EncodedPoint = std::array<uint8_t, Point::kBytes>;
 
 class Transcript {
  public:
-  enum class Kind : uint8_t { kAbsorb = 1, kChallenge = 2, kFork = 3 };
-  struct Event {
-    std::string transcript;
-    Kind kind;
-    std::string label;
-    bool operator==(const Event&) const = default;
-  };
-  using Manifest = std::vector<Event>;  // what was absorbed and drawn, in order
-
-  // Takes the hash's place where challenges are drawn: the programmed random oracle of a simulator.
-  class Oracle {
-   public:
-    virtual ~Oracle() = default;
-    virtual Scalar challenge(const std::string& transcript, std::string_view label) = 0;
-  };
-
-  explicit Transcript(std::string_view protocol, Manifest* manifest = nullptr, Oracle* oracle = nullptr);
+  // Forks have the same tamper.
+  explicit Transcript(std::string_view protocol, Tamper* tamper = nullptr);
   Transcript(Transcript&&) = default;
   Transcript& operator=(Transcript&&) = default;
   Transcript(const Transcript&) = delete;  // two continuations of one state must be forks
@@ -59,16 +45,16 @@ class Transcript {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] ByteView state() const { return state_; }
+  [[nodiscard]] Tamper* tamper() const { return tamper_; }
 
  private:
-  Transcript(std::string name, const std::array<uint8_t, 64>& state, Manifest* manifest, Oracle* oracle)
-      : name_(std::move(name)), state_(state), manifest_(manifest), oracle_(oracle) {}
-  void step(Kind kind, std::string_view label, ByteView data);
+  Transcript(std::string name, const std::array<uint8_t, 64>& state, Tamper* tamper)
+      : name_(std::move(name)), state_(state), tamper_(tamper) {}
+  void step(TranscriptStep kind, std::string_view label, ByteView data);
 
   std::string name_;
   std::array<uint8_t, 64> state_{};
-  Manifest* manifest_;
-  Oracle* oracle_;
+  Tamper* tamper_;
   bool drew_zero_ = false;
 };
 

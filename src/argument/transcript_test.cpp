@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "argument/argument_testing.h"
 #include "base/hash.h"
 
 namespace zkapex {
@@ -82,27 +83,28 @@ TEST(Transcript, ParentBindsTheFinalStateOfAFork) {
 }
 
 TEST(Transcript, ManifestRecordsOrderAcrossForks) {
-  Transcript::Manifest manifest;
+  testing::Manifest manifest;
   Transcript t("p", &manifest);
   t.absorb("a", std::string_view(""));
   Transcript fork = t.fork("segment", 3);
   (void)fork.challenges("x", 2);
   t.absorb("fork", fork);
-  using Kind = Transcript::Kind;
-  const Transcript::Manifest expected{{"main", Kind::kAbsorb, "protocol"},     {"main", Kind::kAbsorb, "a"},
-                                      {"segment 3", Kind::kFork, "segment 3"}, {"segment 3", Kind::kChallenge, "x[0]"},
-                                      {"segment 3", Kind::kChallenge, "x[1]"}, {"main", Kind::kAbsorb, "fork"}};
-  EXPECT_EQ(manifest, expected);
+  using Kind = TranscriptStep;
+  const std::vector<testing::Manifest::Event> expected{
+      {"main", Kind::kAbsorb, "protocol"},     {"main", Kind::kAbsorb, "a"},
+      {"segment 3", Kind::kFork, "segment 3"}, {"segment 3", Kind::kChallenge, "x[0]"},
+      {"segment 3", Kind::kChallenge, "x[1]"}, {"main", Kind::kAbsorb, "fork"}};
+  EXPECT_EQ(manifest.events, expected);
 }
 
 TEST(Transcript, RemembersAZeroChallenge) {
-  class Zero : public Transcript::Oracle {
+  class Zero : public Tamper {
    public:
-    Scalar challenge(const std::string&, std::string_view label) override {
+    Scalar challenge(const std::string&, std::string_view label, const Scalar&) override {
       return label == "zero" ? Scalar::zero() : Scalar::one();
     }
   } oracle;
-  Transcript t("p", nullptr, &oracle);
+  Transcript t("p", &oracle);
   EXPECT_EQ(t.challenge("one"), Scalar::one());
   EXPECT_FALSE(t.drew_zero());
   Transcript fork = t.fork("part", 0);

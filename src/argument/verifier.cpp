@@ -1,5 +1,7 @@
 #include "argument/verifier.h"
 
+#include <utility>
+
 #include "algebra/multilinear.h"
 #include "argument/nonces.h"
 #include "argument/sumcheck.h"
@@ -12,63 +14,56 @@ std::vector<Scalar> powers(const Scalar& x, size_t count) {
   return out;
 }
 
-ArgumentVerifier::ArgumentVerifier(const ProofShape& shape, const Proof& proof) : shape_(shape), proof_(proof) {
-  size_t first = 0;
-  for (const size_t scalars : shape.forks) {
-    first_pads_.push_back(static_cast<uint32_t>(first));
-    first += scalars;
-  }
+ArgumentVerifier::ArgumentVerifier(const ProofShape& shape, const Proof& proof, Transcript& main)
+    : shape_(shape), proof_(proof), main_(main), next_row_(shape.first_rows()) {}
+
+size_t ArgumentVerifier::absorb_rows(std::string_view label, size_t count) {
+  main_.absorb(label, std::span(proof_.rows).subspan(next_row_, count));
+  return std::exchange(next_row_, next_row_ + count);
 }
 
-Receiver ArgumentVerifier::fork(size_t index, Transcript& transcript) const {
-  return {transcript, proof_.forks[index], first_pads_[index]};
-}
-
-ArgumentVerifier::Reduced ArgumentVerifier::reduce_pairs(Receiver& channel, std::span<const VerifierPair> pairs) {
-  const std::vector<Scalar> weight = powers(channel.transcript().challenge("beta"), pairs.size());
+ArgumentVerifier::Reduced ArgumentVerifier::reduce_pairs(Receiver& channel) {
+  const std::vector<Scalar> weight = powers(main_.challenge("beta"), pairs_.size());
   Expression claim;
-  for (size_t p = 0; p < pairs.size(); ++p) claim += pairs[p].value * weight[p];
+  for (size_t p = 0; p < pairs_.size(); ++p) claim += pairs_[p].value * weight[p];
   SumcheckClaim end = verify_sumcheck(channel, "position", shape_.position_rounds(), 2, std::move(claim));
-  std::vector<Expression> values = channel.receive("t(xi)", pairs.size());
-  for (size_t p = 0; p < pairs.size(); ++p) {
-    end.claim += values[p] * -(weight[p] * eq(pairs[p].point, end.point));
+  std::vector<Expression> values = channel.receive("t(xi)", pairs_.size());
+  for (size_t p = 0; p < pairs_.size(); ++p) {
+    end.claim += values[p] * -(weight[p] * eq(pairs_[p].point, end.point));
   }
   require_zero(std::move(end.claim));
   return {std::move(end.point), std::move(values)};
 }
 
-void ArgumentVerifier::check_products(Receiver& channel, std::span<const VerifierProduct> products) {
-  Transcript& transcript = channel.transcript();
-  const Scalar omega = transcript.challenge("omega");
+void ArgumentVerifier::check_products(Receiver& channel) {
+  const Scalar omega = main_.challenge("omega");
   const std::vector<Expression> t = channel.receive("T0, T1", 2);
-  const Scalar e = transcript.challenge("e");
-  transcript.absorb("masked factors", proof_.masked_factors);
+  const Scalar e = main_.challenge("e");
+  main_.absorb("masked factors", proof_.masked_factors);
   // Σ ω^t (z_a z_b − e² c) = T0 + e T1, with z_a = a' + e a and z_b = b' + e b for masks a', b' among the pads.
   const auto first_mask = static_cast<uint32_t>(shape_.sealed_scalars());
   Expression sum = t[0] + t[1] * e;
   Scalar weight = Scalar::one();
-  for (size_t k = 0; k < products.size(); ++k, weight *= omega) {
+  for (size_t k = 0; k < products_.size(); ++k, weight *= omega) {
     const Scalar &za = proof_.masked_factors[2 * k], &zb = proof_.masked_factors[2 * k + 1];
     const auto mask = static_cast<uint32_t>(first_mask + 2 * k);
-    require_zero(products[k].a * e + Expression(-za, mask, Scalar::one()));
-    require_zero(products[k].b * e + Expression(-zb, mask + 1, Scalar::one()));
-    sum += products[k].c * (weight * e * e);
+    require_zero(products_[k].a * e + Expression(-za, mask, Scalar::one()));
+    require_zero(products_[k].b * e + Expression(-zb, mask + 1, Scalar::one()));
+    sum += products_[k].c * (weight * e * e);
     sum += -(weight * za * zb);
   }
   require_zero(std::move(sum));
 }
 
-OpeningClaim ArgumentVerifier::reduce(Transcript& main, std::span<const Transcript> forks,
-                                      std::span<const VerifierPair> pairs, std::span<const VerifierProduct> products) {
-  for (const Transcript& fork : forks) main.absorb("fork", fork);
-  Receiver channel(main, proof_.main, static_cast<uint32_t>(shape_.sealed_scalars() - shape_.main_scalars()));
-  const Reduced reduced = reduce_pairs(channel, pairs);
+OpeningClaim ArgumentVerifier::reduce() {
+  Receiver channel(main_, proof_.main, static_cast<uint32_t>(shape_.sealed_scalars() - shape_.main_scalars()));
+  const Reduced reduced = reduce_pairs(channel);
   // Fresh: whoever chose the values at ξ knew β, and could have let two lies cancel under it.
-  const std::vector<Scalar> weight = powers(main.challenge("beta'"), pairs.size());
-  check_products(channel, products);
-  const Scalar lambda = main.challenge("lambda");
+  const std::vector<Scalar> weight = powers(main_.challenge("beta'"), pairs_.size());
+  check_products(channel);
+  const Scalar lambda = main_.challenge("lambda");
   // Fresh too, after everything: separates rows from pads, so that neither commitment can carry a part of the other.
-  const Scalar zeta = main.challenge("zeta");
+  const Scalar zeta = main_.challenge("zeta");
 
   // Σ_e λ^e equation_e + Λ (<t*, eq(ξ)> − Σ β'^p value_p) = 0, Λ the power after the last: an affine form in the pads
   // and the rows. Times ζ, against t* + ζ pads. Summed pad by pad: the terms are many, and each is met once.
@@ -88,11 +83,11 @@ OpeningClaim ArgumentVerifier::reduce(Transcript& main, std::span<const Transcri
     add(equation, power);
     power *= lambda;
   }
-  for (size_t p = 0; p < pairs.size(); ++p) add(reduced.values[p], -(power * weight[p]));
+  for (size_t p = 0; p < pairs_.size(); ++p) add(reduced.values[p], -(power * weight[p]));
   for (size_t l = 0; l < shape_.row_length; ++l) claim.vector[l] *= zeta * power;
   claim.value = -(zeta * constant);
-  for (size_t p = 0; p < pairs.size(); ++p) {
-    for (const auto& [row, coefficient] : pairs[p].commitment)
+  for (size_t p = 0; p < pairs_.size(); ++p) {
+    for (const auto& [row, coefficient] : pairs_[p].commitment)
       claim.commitment.emplace_back(row, weight[p] * coefficient);
   }
   return claim;

@@ -34,17 +34,36 @@ struct OpeningClaim {
 
 class ArgumentVerifier {
  public:
-  // `shape` and `proof`, which was decoded with it, outlive this.
-  ArgumentVerifier(const ProofShape& shape, const Proof& proof);
+  // `shape`, `proof`, which was decoded with it, and `main`, which has absorbed all that comes before the first
+  // challenge, outlive this.
+  ArgumentVerifier(const ProofShape& shape, const Proof& proof, Transcript& main);
 
-  [[nodiscard]] Receiver fork(size_t index, Transcript& transcript) const;
+  // The main transcript, for challenges that come before the forks.
+  [[nodiscard]] Transcript& main() { return main_; }
+  // The next `count` of the shape's later rows. Returns the number of the first.
+  size_t absorb_rows(std::string_view label, size_t count);
+  // body(k, channel) for every fork of the shape, then the ends of all of them on the main transcript.
+  template <class Body>
+  void for_forks(std::string_view name, const Body& body) {
+    std::vector<Transcript> forks;
+    uint32_t first_pad = 0;
+    for (size_t k = 0; k < shape_.forks.size(); ++k) {
+      forks.push_back(main_.fork(name, k));
+      Receiver channel(forks.back(), proof_.forks[k], first_pad);
+      body(k, channel);
+      first_pad += static_cast<uint32_t>(shape_.forks[k]);
+    }
+    for (const Transcript& fork : forks) main_.absorb("fork", fork);
+  }
 
   // `expression` must be zero.
   void require_zero(Expression expression) { equations_.push_back(std::move(expression)); }
+  // In the order in which the prover adds them.
+  void add_pair(VerifierPair pair) { pairs_.push_back(std::move(pair)); }
+  void add_product(VerifierProduct product) { products_.push_back(std::move(product)); }
 
-  // Pairs and products in the order of the forks. `main` is the transcript that the forks came from.
-  [[nodiscard]] OpeningClaim reduce(Transcript& main, std::span<const Transcript> forks,
-                                    std::span<const VerifierPair> pairs, std::span<const VerifierProduct> products);
+  // After the forks: all of it as one claim.
+  [[nodiscard]] OpeningClaim reduce();
 
  private:
   // The sealed values of all pairs at one point ξ of the row, after the sumcheck over positions.
@@ -52,13 +71,16 @@ class ArgumentVerifier {
     std::vector<Scalar> xi;
     std::vector<Expression> values;
   };
-  Reduced reduce_pairs(Receiver& channel, std::span<const VerifierPair> pairs);
-  void check_products(Receiver& channel, std::span<const VerifierProduct> products);
+  Reduced reduce_pairs(Receiver& channel);
+  void check_products(Receiver& channel);
 
   const ProofShape& shape_;
   const Proof& proof_;
-  std::vector<uint32_t> first_pads_;  // of each fork
+  Transcript& main_;
+  size_t next_row_;  // of those that are to be absorbed
   std::vector<Expression> equations_;
+  std::vector<VerifierPair> pairs_;
+  std::vector<VerifierProduct> products_;
 };
 
 // What must add up to the identity if `claim` holds; `rows` are the relation's points.

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "argument/manifest_testing.h"
-#include "attestation/dishonest_window.h"
+#include "attestation/attacks/dishonest_window_testing.h"
 #include "attestation/registration_prover.h"
 #include "attestation/registration_verifier.h"
 
@@ -29,14 +29,16 @@ main + unchanged
 main + pads
 )";
 
+unsigned plane_variables(unsigned planes) { return static_cast<unsigned>(std::bit_width(planes - 1)); }
+
 std::string segment_events(const WindowSegment& segment, bool compensates) {
   const std::string name = fmt::format("segment {}", segment.rows.index);
   const unsigned v = segment.variables;
   std::string out = fmt::format("{0} > {0}\n{0} + K\n", name) +
-                    challenge_events(name, "tau_k", segment.plane_variables) + challenge_events(name, "tau", v) +
-                    challenge_events(name, "alpha", 3) + round_events(name, "joint", v) +
-                    fmt::format("{} + joint evaluations\n", name) +
-                    round_events(name, "planes", segment.plane_variables) + fmt::format("{} + b, b^2\n", name);
+                    challenge_events(name, "tau_k", plane_variables(segment.planes)) +
+                    challenge_events(name, "tau", v) + challenge_events(name, "alpha", 3) +
+                    round_events(name, "joint", v) + fmt::format("{} + joint evaluations\n", name) +
+                    round_events(name, "planes", plane_variables(segment.planes)) + fmt::format("{} + b, b^2\n", name);
   if (compensates) {
     out += round_events(name, "product 1", v) + fmt::format("{0} + v, z, vz\n{0} ? eta\n", name) +
            round_events(name, "product 2", v) + fmt::format("{} + L, x, Lx\n", name);
@@ -49,10 +51,11 @@ TEST(Manifest, OfAWindow) {
   for (const Operator op : {Operator::kGroupObs, Operator::kMaskOnly}) {
     const TestWindow window({.block = 4, .tensors = {20, 9}, .op = op}, pool);
     const WindowPlan plan = window.plan();
-    Transcript::Manifest manifest;
-    ASSERT_TRUE(relation(window.statement(), plan).verify(window.prove(pool)->proof.encode(), pool, &manifest).ok());
+    Manifest manifest;
+    const Bytes proof = window.prove(pool)->proof.encode();
+    ASSERT_TRUE(verify_with(*relation(window.statement(), plan), proof, pool, &manifest).ok());
     ASSERT_EQ(plan.segments().size(), 2U);
-    EXPECT_EQ(plan.segments()[0].plane_variables, op == Operator::kGroupObs ? 5U : 4U);
+    EXPECT_EQ(plane_variables(plan.segments()[0].planes), op == Operator::kGroupObs ? 5U : 4U);
     EXPECT_EQ(plan.segments()[0].variables, 6U);
     std::string expected(kWindowStart);
     for (const WindowSegment& segment : plan.segments()) expected += segment_events(segment, plan.compensates());
@@ -66,17 +69,11 @@ TEST(Manifest, OfARegistration) {
   const RegistrationPlan plan =
       *RegistrationPlan::make(*window.deployment, true, {{2}, {curvature_rows(window.deployment->layout())}});
   const RegistrationStatement statement{&*window.deployment, "client 1", window.unchanged.encoded, {}};
-  const Relation registration{plan.shape(),
-                              [&](const Proof& proof, Transcript::Manifest* manifest, Transcript::Oracle*) {
-                                return registration_transcript(statement, plan, proof.rows, proof.pads, manifest);
-                              },
-                              [&](const Proof& proof, Transcript& main) {
-                                return replay_registration(statement, plan, plan.shape(), proof, main);
-                              }};
   const ProvedRegistration proved =
       *prove_registration(statement, plan, TestWindow::Before(window), 1 << 12, window.generators(), pool);
-  Transcript::Manifest manifest;
-  ASSERT_TRUE(registration.verify(proved.proof.encode(), pool, &manifest).ok());
+  Manifest manifest;
+  const RegistrationRelation registration(statement, plan);
+  ASSERT_TRUE(verify_with(registration, proved.proof.encode(), pool, &manifest).ok());
   std::string expected = R"(main + protocol
 main + deployment
 main + client
@@ -89,10 +86,11 @@ main + pads
   for (size_t k = 0; k < plan.units().size(); ++k) {
     const RangeUnit& unit = plan.units()[k];
     const std::string name = fmt::format("unit {}", k);
-    expected += fmt::format("{0} > {0}\n", name) + challenge_events(name, "tau_k", unit.plane_variables) +
+    expected += fmt::format("{0} > {0}\n", name) + challenge_events(name, "tau_k", plane_variables(unit.planes)) +
                 challenge_events(name, "tau", unit.variables) + fmt::format("{} ? alpha\n", name) +
                 round_events(name, "bits", unit.variables) + fmt::format("{} + evaluations\n", name) +
-                round_events(name, "planes", unit.plane_variables) + fmt::format("{0} + b, b^2\n{0} ? delta\n", name);
+                round_events(name, "planes", plane_variables(unit.planes)) +
+                fmt::format("{0} + b, b^2\n{0} ? delta\n", name);
   }
   EXPECT_EQ(manifest_text(manifest), expected + reduction_events(plan.shape()));
 }

@@ -65,20 +65,19 @@ Cap cap_of(const WindowPlan& plan, const Parameters& parameters) {
 std::vector<Scalar> joint_coefficients(const WindowPlan& plan, const WindowSegment& segment,
                                        const Parameters& parameters, const JointChallenges& challenges,
                                        std::span<const Scalar> r) {
-  const auto tau_b = std::span(challenges.tau).first(segment.slot_variables);
+  const auto tau_b = std::span(challenges.bits.tau).first(segment.slot_variables);
   const auto r_b = r.first(segment.slot_variables), r_j = r.subspan(segment.slot_variables);
   const FreeAt free = free_at(plan, segment, r, tau_b);
-  const Scalar e = eq(challenges.tau, r), eb = eq(tau_b, r_b), masked = Scalar::one() - free.u;
+  const Scalar e = eq(challenges.bits.tau, r), eb = eq(tau_b, r_b), masked = Scalar::one() - free.u;
   const Cap cap = cap_of(plan, parameters);
   const Scalar squares = challenges.alpha[2] * (cap.numerator * masked - cap.denominator * free.u);
   const Scalar zeros = challenges.alpha[0] * e * masked;
-  if (!plan.compensates()) return {squares, zeros, Scalar::zero(), e};
+  if (!plan.compensates()) return {squares, zeros, Scalar::zero()};
   std::vector<Scalar> out{Scalar::zero(), challenges.alpha[1] * free.weighted_u, squares, zeros, Scalar::zero()};
   for (unsigned q = 0; q < plan.slack_planes(); ++q) {
     out.push_back(challenges.alpha[1] * eb * slack_weight(plan, q, r_j));
   }
   if (segment.cap) out.push_back(-(challenges.alpha[2] * cap_weight(plan, r)));
-  out.push_back(e);
   return out;
 }
 

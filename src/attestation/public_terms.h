@@ -4,6 +4,7 @@
 #pragma once
 
 #include "algebra/multilinear.h"
+#include "argument/bit_check.h"
 #include "attestation/window_plan.h"
 
 namespace zkapex {
@@ -28,12 +29,14 @@ struct FreeAt {
 
 // The challenges of the joint sumcheck.
 struct JointChallenges {
-  std::vector<Scalar> tau_k, tau, alpha;  // alpha: of the masked weights, the residuals, the cap
+  BitChallenges bits;
+  std::vector<Scalar> alpha;  // of the masked weights, the residuals, the cap
 };
 
-// In the last claim of the joint sumcheck, the coefficients of what is then sent. With compensation
-//   y, y², x², θ_u, θ_p, each slack plane, the cap plane where there is one, the rest over the planes
-// and without  x², θ_u, θ_p, the rest over the planes.
+// In the last claim of the joint sumcheck, the coefficients of what is sent before the rest over the planes. With
+// compensation
+//   y, y², x², θ_u, θ_p, each slack plane, the cap plane where there is one
+// and without  x², θ_u, θ_p.
 [[nodiscard]] std::vector<Scalar> joint_coefficients(const WindowPlan& plan, const WindowSegment& segment,
                                                      const Parameters& parameters, const JointChallenges& challenges,
                                                      std::span<const Scalar> r);

@@ -3,7 +3,7 @@
 #include <bit>
 #include <numeric>
 
-#include "argument/plane_rounds.h"
+#include "argument/bit_check.h"
 
 namespace zkapex {
 
@@ -16,10 +16,9 @@ unsigned log2_ceil(uint64_t v) { return static_cast<unsigned>(std::bit_width(v -
 uint64_t curvature_rows(const Layout& layout) { return layout.rows() * layout.geometry().stride(); }
 
 void RegistrationPlan::add(RangeUnit unit) {
-  unit.plane_variables = log2_ceil(unit.planes);
   unit.row_variables = log2_ceil(unit.rows.rows);
   unit.variables = unit.row_variables + log2_ceil(geometry_.row);
-  unit.scalars = 3 * size_t{unit.variables} + (unit.model ? 2 : 1) + plane_scalars(unit.plane_variables);
+  unit.scalars = bit_check_scalars(unit.planes, unit.variables, unit.model ? 1 : 0);
   unit.first_bit_row = units_.empty() ? 0 : units_.back().first_bit_row + units_.back().bit_rows();
   units_.push_back(std::move(unit));
 }

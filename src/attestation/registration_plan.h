@@ -19,7 +19,7 @@ struct RegistrationCut {
 struct RangeUnit {
   bool model = false;  // weights, which must be zero on padding; or squares of the curvature
   Segment rows;        // for squares: first_row and rows among the curvature's rows, nothing else
-  unsigned planes = 0, plane_variables = 0, variables = 0, row_variables = 0;
+  unsigned planes = 0, variables = 0, row_variables = 0;
   size_t scalars = 0;        // sent on the unit's fork
   size_t first_bit_row = 0;  // among the proof's rows: plane after plane
 

@@ -4,14 +4,9 @@
 
 #include "algebra/multilinear.h"
 #include "argument/bit_matrix.h"
-#include "argument/plane_rounds.h"
-#include "argument/row_openings.h"
-#include "argument/sumcheck.h"
 #include "attestation/derived_rows.h"
 #include "attestation/real_indices.h"
-#include "attestation/registration_verifier.h"
 #include "base/first_error.h"
-#include "base/hash.h"
 
 namespace zkapex {
 
@@ -126,92 +121,96 @@ class Timed {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// All bit rows, as many units at a time as fit.
-Result<CommittedRows> commit_units(const RegistrationPlan& plan, const UnitReader& reader, size_t bits_in_memory,
-                                   const Generators& generators, Nonces& nonces, ThreadPool& pool,
-                                   double& curvature_seconds) {
-  CommittedRows out;
-  const std::vector<RangeUnit>& units = plan.units();
-  for (size_t first = 0, last; first < units.size(); first = last) {
-    size_t bytes = 0;
-    for (last = first; last < units.size() && units[last].model == units[first].model; ++last) {
-      bytes += units[last].bit_rows() * plan.geometry().row / 8;
-      if (last > first && bytes > bits_in_memory) break;
+class RegistrationWitness : public Witness {
+ public:
+  RegistrationWitness(const RegistrationPlan& plan, const UnitReader& reader, const Sha512::Digest& digest,
+                      size_t bits_in_memory, ProvedRegistration& out)
+      : plan_(plan), reader_(reader), digest_(digest), bits_in_memory_(bits_in_memory), out_(out) {}
+
+  [[nodiscard]] Sha512::Digest digest() const override { return digest_; }
+
+  // All bit rows, as many units at a time as fit.
+  Result<CommittedRows> commit(const Generators& generators, Nonces& nonces, ThreadPool& pool) override {
+    CommittedRows out;
+    const std::vector<RangeUnit>& units = plan_.units();
+    for (size_t first = 0, last; first < units.size(); first = last) {
+      size_t bytes = 0;
+      for (last = first; last < units.size() && units[last].model == units[first].model; ++last) {
+        bytes += units[last].bit_rows() * plan_.geometry().row / 8;
+        if (last > first && bytes > bits_in_memory_) break;
+      }
+      double model_seconds = 0;
+      const Timed timed(units[first].model ? model_seconds : out_.commit_curvature_seconds);
+      ZKAPEX_TRY(const BitMatrix bits, reader_.bits(first, last));
+      ZKAPEX_TRY(const CommittedRows committed, commit_rows_var(generators, bits.packed(), nonces, pool));
+      out.append(committed);
     }
-    double model_seconds = 0;
-    const Timed timed(units[first].model ? model_seconds : curvature_seconds);
-    ZKAPEX_TRY(const BitMatrix bits, reader.bits(first, last));
-    ZKAPEX_TRY(const CommittedRows committed, commit_rows_var(generators, bits.packed(), nonces, pool));
-    out.append(committed);
+    return out;
   }
-  return out;
-}
 
-Status prove_unit(const RegistrationPlan& plan, const RangeUnit& unit, const UnitReader& reader,
-                  std::span<const Scalar> blindings, Sender channel, ThreadPool& pool, size_t index,
-                  ArgumentProver& prover, std::vector<ProverProduct>& products) {
-  Transcript& transcript = channel.transcript();
-  ZKAPEX_TRY(const BitMatrix bits, reader.bits(index, index + 1));
-  const std::vector<Scalar> tau_k = transcript.challenges("tau_k", unit.plane_variables);
-  const std::vector<Scalar> tau = transcript.challenges("tau", unit.variables);
-  const Scalar alpha = transcript.challenge("alpha");
-  std::vector<Scalar> weights = eq_table(tau_k);
-  weights.resize(unit.planes);
-  Sumcheck sumcheck{.variables = unit.variables,
-                    .degree = 3,
-                    .tables = {},
-                    .terms = {},
-                    .eq_point = tau,
-                    .bits = BitPlanes{bits.planes(0), weights}};
-  std::vector<int64_t> values;
-  std::vector<uint8_t> real;
-  if (unit.model) {  // zero on padding: eq (1 − real) θ
-    ZKAPEX_TRY(values, reader.integers(unit, 0, unit.rows.rows));
-    real = real_indices(plan.geometry(), unit.rows);
-    sumcheck.tables = {{values}, {real}};
-    sumcheck.terms = {{alpha, {0}, true}, {-alpha, {1, 0}, true}};
+  Status prove(ArgumentProver& prover, const CommittedRows& rows) override {
+    return prover.for_forks("unit", [&](size_t k, Sender& channel) -> Status {
+      const RangeUnit& unit = plan_.units()[k];
+      const auto blindings = rows.blindings_from(unit.first_bit_row, unit.bit_rows());
+      double model_seconds = 0;
+      const Timed timed(unit.model ? model_seconds : out_.certificate_seconds);
+      ZKAPEX_CHECK(prove_unit(prover, k, blindings, channel));
+      append_value_blindings(blindings, unit.rows.rows, unit.planes,
+                             unit.model ? out_.model_blindings : out_.curvature_blindings);
+      return Done{};
+    });
   }
-  SumcheckProof end = prove_sumcheck(channel, "bits", std::move(sumcheck), Scalar::zero(), pool);
-  const std::vector<Scalar>& r = end.point;
-  Scalar rest;
-  for (unsigned k = 0; k < unit.planes; ++k) rest += weights[k] * (end.planes[k] * end.planes[k] - end.planes[k]);
-  const Scalar e = eq(tau, r);
-  std::vector<Scalar> sent;
-  if (unit.model) {
-    sent = channel.send("evaluations", {end.tables[0], rest}, {{alpha * e * (Scalar::one() - end.tables[1]), e}},
-                        end.claim);
-  } else {
-    sent = channel.send("evaluations", {rest}, {{e}}, end.claim);
-  }
-  const ProverPlanes planes = prove_planes(channel, tau_k, std::move(end.planes), sent.back(), pool);
-  products.push_back({planes.b, planes.b, planes.square});
 
-  const Scalar delta = transcript.challenge("delta");
-  std::vector<Scalar> row = eq_table(std::span(r).first(unit.row_variables)), combined;
-  for (const Scalar& plane : unit_plane_coefficients(unit, delta, planes.kappa)) {
-    for (size_t t = 0; t < unit.rows.rows; ++t) combined.push_back(plane * row[t]);
+ private:
+  Status prove_unit(ArgumentProver& prover, size_t index, std::span<const Scalar> blindings, Sender& channel) const {
+    const RangeUnit& unit = plan_.units()[index];
+    Transcript& transcript = channel.transcript();
+    ZKAPEX_TRY(const BitMatrix bits, reader_.bits(index, index + 1));
+    const auto challenges = BitChallenges::draw(transcript, unit.planes, unit.variables);
+    const Scalar alpha = transcript.challenge("alpha");
+    ProverTerms zero_on_padding{.labels = kUnitLabels, .tables = {}, .terms = {}, .claim = {}};
+    std::vector<int64_t> values;
+    std::vector<uint8_t> real;
+    if (unit.model) {  // eq (1 − real) θ
+      ZKAPEX_TRY(values, reader_.integers(unit, 0, unit.rows.rows));
+      real = real_indices(plan_.geometry(), unit.rows);
+      zero_on_padding.tables = {{values}, {real}};
+      zero_on_padding.terms = {{alpha, {0}, true}, {-alpha, {1, 0}, true}};
+      zero_on_padding.end = [&](const SumcheckProof& end) -> ProverTerms::End {
+        const Scalar padding = Scalar::one() - end.tables[1];
+        return {{end.tables[0]}, {alpha * eq(challenges.tau, end.point) * padding}};
+      };
+    }
+    const ProverBits proved = prove_bits(channel, prover, challenges, bits.planes(0), std::move(zero_on_padding));
+    const Scalar delta = transcript.challenge("delta");
+    const UnitOpening opening(unit, delta, proved.r, proved.kappa);
+    const BitRows bit_rows{bits.segment(0), bits.words_per_row(), plan_.geometry().row, blindings};
+    ProverPair pair = fold_bit_rows(bit_rows, opening.plane, opening.row, prover.pool());
+    pair.point = opening.point;
+    pair.value = unit.model ? proved.values[0] + delta * proved.b : proved.b;
+    return prover.add_pair(std::move(pair));
   }
-  ProverPair pair;
-  pair.vector = fold_bits(bits.segment(0), bits.words_per_row(), plan.geometry().row, combined, pool);
-  pair.blinding = inner_product(combined, blindings);
-  pair.point.assign(r.begin() + unit.row_variables, r.end());
-  pair.value = unit.model ? sent[0] + delta * planes.b : planes.b;
-  return prover.add_pair(std::move(pair));
-}
+
+  const RegistrationPlan& plan_;
+  const UnitReader& reader_;
+  const Sha512::Digest digest_;
+  const size_t bits_in_memory_;
+  ProvedRegistration& out_;
+};
 
 }  // namespace
 
 Result<ProvedRegistration> prove_registration(RegistrationStatement statement, const RegistrationPlan& plan,
                                               const ModelReader& model, size_t bits_in_memory,
                                               const Generators& generators, ThreadPool& pool, ProveOptions options) {
-  const UnitReader reader(plan, model, pool);
-  // Hedged by the statement, as the transcript absorbs it, and by the witness.
-  const Transcript bound = registration_transcript(statement, plan, {}, {});
-  ZKAPEX_TRY(const Sha512::Digest witness, model.digest(pool));
-  ZKAPEX_TRY(Nonces nonces, Nonces::create({bound.state(), witness}));
+  const RegistrationRelation relation(statement, plan);
+  ZKAPEX_TRY(const Sha512::Digest digest, model.digest(pool));
   ProvedRegistration out;
   if (!plan.certificate()) {
     const Timed timed(out.commit_curvature_seconds);
+    // Hedged as the proof is, by the statement as far as there is one.
+    const Transcript bound = begin(relation, {}, {});
+    ZKAPEX_TRY(Nonces nonces, Nonces::create({bound.state(), digest}));
     const auto commit =
         statement.deployment->parameters().curvature_bits <= 8 ? &commit_curvature<int8_t> : &commit_curvature<int16_t>;
     ZKAPEX_TRY(CommittedRows curvature,
@@ -219,29 +218,9 @@ Result<ProvedRegistration> prove_registration(RegistrationStatement statement, c
     statement.curvature = std::move(curvature.encoded);
     out.curvature_blindings = std::move(curvature.blindings);
   }
-  ZKAPEX_TRY(CommittedRows rows,
-             commit_units(plan, reader, bits_in_memory, generators, nonces, pool, out.commit_curvature_seconds));
-
-  const ProofShape shape = plan.shape();
-  ArgumentProver prover(generators, shape, std::move(nonces), pool, options.tamper, std::move(options.scratch));
-  Transcript main = registration_transcript(statement, plan, rows.encoded, prover.pad_commitment());
-  std::vector<Transcript> forks;
-  std::vector<ProverProduct> products;
-  for (size_t k = 0; k < plan.units().size(); ++k) {
-    const RangeUnit& unit = plan.units()[k];
-    forks.push_back(main.fork("unit", k));
-    const auto blindings = rows.blindings_from(unit.first_bit_row, unit.bit_rows());
-    double model_seconds = 0;
-    const Timed timed(unit.model ? model_seconds : out.certificate_seconds);
-    ZKAPEX_CHECK(prove_unit(plan, unit, reader, blindings, prover.fork(k, forks.back()), pool, k, prover, products));
-    options.progress();
-    append_value_blindings(blindings, unit.rows.rows, unit.planes,
-                           unit.model ? out.model_blindings : out.curvature_blindings);
-  }
-  ZKAPEX_TRY(out.proof, prover.finish(main, forks, {}, products, std::move(rows.encoded), [&](const Proof& sealed) {
-    Transcript again = registration_transcript(statement, plan, sealed.rows, sealed.pads);
-    return replay_registration(statement, plan, shape, sealed, again);
-  }));
+  const UnitReader reader(plan, model, pool);
+  RegistrationWitness witness(plan, reader, digest, bits_in_memory, out);
+  ZKAPEX_TRY(out.proof, prove(relation, witness, generators, pool, std::move(options)));
   out.curvature = std::move(statement.curvature);
   return out;
 }

@@ -3,7 +3,7 @@
 
 #include "argument/prover.h"
 #include "attestation/model_reader.h"
-#include "attestation/registration_statement.h"
+#include "attestation/registration_relation.h"
 
 namespace zkapex {
 

@@ -1,18 +1,16 @@
 // The verifier of a registration.
 #pragma once
 
-#include "argument/verifier.h"
-#include "attestation/registration_statement.h"
+#include "attestation/registration_relation.h"
 
 namespace zkapex {
 
-[[nodiscard]] OpeningClaim replay_registration(const RegistrationStatement& statement, const RegistrationPlan& plan,
-                                               const ProofShape& shape, const Proof& proof, Transcript& main);
-
 // What must add up to the identity; the rows it names are the proof's bit rows.
-[[nodiscard]] Result<PointSum, Rejection> check_registration(const RegistrationStatement& statement,
-                                                             const RegistrationPlan& plan, const Proof& proof,
-                                                             ThreadPool& pool);
+[[nodiscard]] inline Result<PointSum, Rejection> check_registration(const RegistrationStatement& statement,
+                                                                    const RegistrationPlan& plan, const Proof& proof,
+                                                                    ThreadPool& pool) {
+  return check(RegistrationRelation(statement, plan), proof, pool);
+}
 
 // The commitments that a registration establishes.
 struct RegisteredRows {

@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "argument/bit_matrix.h"
-#include "argument/plane_rounds.h"
-#include "argument/sumcheck.h"
 #include "attestation/public_terms.h"
 #include "attestation/window_prover.h"
 #include "base/first_error.h"
@@ -21,7 +19,7 @@ constexpr uint64_t kSlotsAtOnce = 16;  // squares in memory, per thread
 class SegmentProver {
  public:
   SegmentProver(const WindowStatement& statement, const WindowPlan& plan, const WindowSegment& segment,
-                const ModelReader& before, const ModelOpenings& openings, Sender& channel, ThreadPool& pool)
+                const ModelReader& before, const ModelOpenings& openings, Sender& channel, ArgumentProver& prover)
       : statement_(statement),
         parameters_(statement.deployment->parameters()),
         plan_(plan),
@@ -30,22 +28,21 @@ class SegmentProver {
         openings_(openings),
         channel_(channel),
         transcript_(channel.transcript()),
-        pool_(pool) {}
+        prover_(prover),
+        pool_(prover.pool()) {}
 
-  Status run(SegmentWitness witness, const SegmentRows& rows, ArgumentProver& prover,
-             std::vector<ProverProduct>& products) {
+  Status run(SegmentWitness witness, const SegmentRows& rows) {
     tables_ = std::move(witness);
     if (plan_.compensates()) {
       ZKAPEX_CHECK(multiply_curvature());
     }
-    const ProverPlanes planes = joint();
-    products.push_back({planes.b, planes.b, planes.square});
-    if (plan_.compensates()) products.push_back({y_, y_, y_square_});
-    products.push_back({theta_u_ - theta_p_, theta_u_ - theta_p_, x_square_});
+    joint();
+    if (plan_.compensates()) prover_.add_product({y_, y_, y_square_});
+    prover_.add_product({theta_u_ - theta_p_, theta_u_ - theta_p_, x_square_});
     if (plan_.compensates()) {
-      ZKAPEX_CHECK(stationarity(products));
+      ZKAPEX_CHECK(stationarity());
     }
-    return open(planes, rows, prover);
+    return open(rows);
   }
 
  private:
@@ -94,82 +91,69 @@ class SegmentProver {
   }
 
   // Step 1: everything that is summed over i, in one sumcheck; then step 2.
-  ProverPlanes joint() {
+  void joint() {
     const Cap cap = cap_of(plan_, parameters_);
     const Scalar k = channel_.send("K", {cap_sum(cap) - tables_.cap_slack})[0];
-    challenges_.tau_k = transcript_.challenges("tau_k", segment_.plane_variables);
-    challenges_.tau = transcript_.challenges("tau", segment_.variables);
+    challenges_.bits = BitChallenges::draw(transcript_, segment_.planes, segment_.variables);
     challenges_.alpha = transcript_.challenges("alpha", 3);
     const std::vector<Scalar>& alpha = challenges_.alpha;
 
     enum : unsigned { kThetaU, kX, kHeld, kY, kSlot, kWeightedHeld };
-    Sumcheck sumcheck{.variables = segment_.variables,
-                      .degree = 3,
-                      .tables = {},
-                      .terms = {},
-                      .eq_point = challenges_.tau,
-                      .bits = {}};
-    std::vector<Scalar> weights = eq_table(challenges_.tau_k);
-    weights.resize(segment_.planes);
-
     // 1 − u, which is 1 on virtual padding too: far fewer entries than u has.
     std::vector<uint8_t> held(size_t{1} << segment_.variables, 1);
     for (size_t i = 0; i < tables_.free.size(); ++i) held[i] = tables_.free[i] == 0;
     const std::span<const uint8_t> held_bytes(held);
-    sumcheck.tables = {{tables_.theta_u}, {tables_.x}, {held_bytes, true}};
-    sumcheck.terms = {{alpha[0], {kHeld, kThetaU}, true},
-                      {-(alpha[2] * cap.denominator), {kX, kX}},
-                      {alpha[2] * (cap.numerator + cap.denominator), {kHeld, kX, kX}}};
-    Scalar claim = alpha[2] * k;
+    ProverTerms others{.labels = kJointLabels,
+                       .tables = {{tables_.theta_u}, {tables_.x}, {held_bytes, true}},
+                       .terms = {{alpha[0], {kHeld, kThetaU}, true},
+                                 {-(alpha[2] * cap.denominator), {kX, kX}},
+                                 {alpha[2] * (cap.numerator + cap.denominator), {kHeld, kX, kX}}},
+                       .claim = alpha[2] * k};
     std::deque<std::vector<uint8_t>> slack_bits;  // what tables point to
     if (plan_.compensates()) {
-      const auto tau_b = slot_part(challenges_.tau);
+      const auto tau_b = slot_part(challenges_.bits.tau);
       const std::vector<Scalar> slot = eq_table(tau_b);
       const unsigned side = plan_.side_variables();
-      sumcheck.tables.push_back({y_table_});
-      sumcheck.tables.push_back({SumcheckTable::Blocks{slot, side}});
-      sumcheck.tables.push_back({SumcheckTable::Chosen{slot, side, held_bytes}, true});
-      sumcheck.terms.push_back({alpha[1], {kSlot, kY, kY}});
-      sumcheck.terms.push_back({-alpha[1], {kWeightedHeld, kY, kY}});
+      others.tables.push_back({y_table_});
+      others.tables.push_back({SumcheckTable::Blocks{slot, side}});
+      others.tables.push_back({SumcheckTable::Chosen{slot, side, held_bytes}, true});
+      others.terms.push_back({alpha[1], {kSlot, kY, kY}});
+      others.terms.push_back({-alpha[1], {kWeightedHeld, kY, kY}});
       for (unsigned q = 0; q < plan_.slack_planes(); ++q) {
         // the weights are public: on virtual padding too
-        const auto powers = static_cast<unsigned>(sumcheck.tables.size());
-        sumcheck.tables.push_back({SumcheckTable::Periodic{slack_powers(q), held.size()}});
-        add_plane_term(sumcheck, alpha[1], {kSlot, powers}, plan_.width() + q, segment_.size(), slack_bits);
+        const auto powers = static_cast<unsigned>(others.tables.size());
+        others.tables.push_back({SumcheckTable::Periodic{slack_powers(q), held.size()}});
+        add_plane_term(others, alpha[1], {kSlot, powers}, plan_.width() + q, segment_.size(), slack_bits);
       }
       if (segment_.cap) {
         std::vector<Scalar> powers(plan_.slack_bits());
         for (unsigned i = 0; i < powers.size(); ++i) powers[i] = Scalar::power_of_two(i);
-        const auto weight = static_cast<unsigned>(sumcheck.tables.size());
-        sumcheck.tables.push_back({std::move(powers)});
-        add_plane_term(sumcheck, -alpha[2], {weight}, plan_.block_planes(), plan_.slack_bits(), slack_bits);
+        const auto weight = static_cast<unsigned>(others.tables.size());
+        others.tables.push_back({std::move(powers)});
+        add_plane_term(others, -alpha[2], {weight}, plan_.block_planes(), plan_.slack_bits(), slack_bits);
       }
-      claim += alpha[1] * to_scalar(statement_.deployment->residual_bound()) * committed_slots(segment_, tau_b);
+      others.claim += alpha[1] * to_scalar(statement_.deployment->residual_bound()) * committed_slots(segment_, tau_b);
     }
-    sumcheck.bits = BitPlanes{std::move(tables_.planes), weights};
-    SumcheckProof end = prove_sumcheck(channel_, "joint", std::move(sumcheck), claim, pool_);
-    r_ = std::move(end.point);
+    others.end = [&](const SumcheckProof& end) -> ProverTerms::End {
+      const Scalar x_r = end.tables[kX];
+      std::vector<Scalar> values;
+      if (plan_.compensates()) values = {end.tables[kY], end.tables[kY] * end.tables[kY]};
+      values.insert(values.end(), {x_r * x_r, end.tables[kThetaU], end.tables[kThetaU] - x_r});
+      values.insert(values.end(), end.planes.begin() + plan_.width(), end.planes.end());
+      return {std::move(values), joint_coefficients(plan_, segment_, parameters_, challenges_, end.point)};
+    };
+    bits_ = prove_bits(channel_, prover_, challenges_.bits, std::move(tables_.planes), std::move(others));
 
-    const Scalar x_r = end.tables[kX];
-    Scalar rest;
-    for (size_t p = 0; p < weights.size(); ++p) rest += weights[p] * (end.planes[p] * end.planes[p] - end.planes[p]);
-    std::vector<Scalar> values;
-    if (plan_.compensates()) values = {end.tables[kY], end.tables[kY] * end.tables[kY]};
-    values.insert(values.end(), {x_r * x_r, end.tables[kThetaU], end.tables[kThetaU] - x_r});
-    values.insert(values.end(), end.planes.begin() + plan_.width(), end.planes.end());
-    values.push_back(rest);
-    values = channel_.send("joint evaluations", std::move(values),
-                           joint_coefficients(plan_, segment_, parameters_, challenges_, r_), end.claim);
     size_t at = 0;
+    const std::vector<Scalar>& sent = bits_.values;
     if (plan_.compensates()) {
-      y_ = values[at++];
-      y_square_ = values[at++];
+      y_ = sent[at++];
+      y_square_ = sent[at++];
     }
-    x_square_ = values[at++];
-    theta_u_ = values[at++];
-    theta_p_ = values[at++];
-    slacks_.assign(values.begin() + static_cast<ptrdiff_t>(at), values.end() - 1);
-    return prove_planes(channel_, challenges_.tau_k, std::move(end.planes), values.back(), pool_);
+    x_square_ = sent[at++];
+    theta_u_ = sent[at++];
+    theta_p_ = sent[at++];
+    slacks_.assign(sent.begin() + static_cast<ptrdiff_t>(at), sent.end());
   }
 
   // Σ_i (num m_i − den u_i) x_i²
@@ -203,19 +187,19 @@ class SegmentProver {
   }
 
   // coefficient · Σ_i weights(i) (plane at i)
-  void add_plane_term(Sumcheck& sumcheck, const Scalar& coefficient, std::vector<unsigned> weights, unsigned plane,
+  void add_plane_term(ProverTerms& others, const Scalar& coefficient, std::vector<unsigned> weights, unsigned plane,
                       size_t length, std::deque<std::vector<uint8_t>>& keep) const {
     std::vector<uint8_t>& bits = keep.emplace_back(length);
     for (size_t i = 0; i < length; ++i) bits[i] = tables_.planes[plane][i / 8] >> (i % 8) & 1;
-    weights.push_back(static_cast<unsigned>(sumcheck.tables.size()));
-    sumcheck.tables.push_back({std::span<const uint8_t>(bits)});
-    sumcheck.terms.push_back({coefficient, std::move(weights)});
+    weights.push_back(static_cast<unsigned>(others.tables.size()));
+    others.tables.push_back({std::span<const uint8_t>(bits)});
+    others.terms.push_back({coefficient, std::move(weights)});
   }
 
   // Steps 3 and 4.
-  Status stationarity(std::vector<ProverProduct>& products) {
+  Status stationarity() {
     const size_t s = stride();
-    const std::vector<Scalar> slot = eq_table(slot_part(r_)), row = eq_table(side_part(r_));
+    const std::vector<Scalar> slot = eq_table(slot_part(bits_.r)), row = eq_table(side_part(bits_.r));
     std::vector<Scalar> v(segment_.size());  // v(b, l) = eq(r_b, b) Σ_j eq(r_j, j) L_b[j, l]
     ZKAPEX_CHECK(for_squares([&](uint64_t first, uint64_t count, const Squares& squares) {
       for (uint64_t b = 0; b < count; ++b) {
@@ -235,7 +219,7 @@ class SegmentProver {
     const std::vector<Scalar> vz =
         channel_.send("v, z, vz", {end.tables[0], end.tables[1], end.tables[0] * end.tables[1]},
                       {{Scalar::zero(), Scalar::zero(), Scalar::one()}}, end.claim);
-    products.push_back({vz[0], vz[1], vz[2]});
+    prover_.add_product({vz[0], vz[1], vz[2]});
 
     const Scalar eta = transcript_.challenge("eta");
     const std::vector<Scalar> column = eq_table(side_part(rho_));
@@ -264,57 +248,41 @@ class SegmentProver {
     end = prove_sumcheck(channel_, "product 2", std::move(second), vz[0] + eta * vz[1], pool_);
     sigma_ = std::move(end.point);
     const Scalar slots = eq(rho_b, slot_part(sigma_)), l = end.tables[0], x = end.tables[2];
-    const std::vector<Scalar> lx =
-        channel_.send("L, x, Lx", {l, x, l * x}, {{slots * eq(r_, sigma_), Scalar::zero(), slots * eta}}, end.claim);
-    products.push_back({lx[0], lx[1], lx[2]});
+    const std::vector<Scalar> lx = channel_.send(
+        "L, x, Lx", {l, x, l * x}, {{slots * eq(bits_.r, sigma_), Scalar::zero(), slots * eta}}, end.claim);
+    prover_.add_product({lx[0], lx[1], lx[2]});
     factor_ = lx[0];
     x_sigma_ = lx[1];
     return Done{};
   }
 
   // Step 5: the committed vectors, and where they are opened.
-  Status open(const ProverPlanes& planes, const SegmentRows& rows, ArgumentProver& prover) {
+  Status open(const SegmentRows& rows) {
     const OpeningWeights weights(transcript_.challenge("delta"), slacks_.size());
     std::vector<int64_t> theta_p(tables_.x.size());
     for (size_t i = 0; i < theta_p.size(); ++i) theta_p[i] = tables_.theta_u[i] - tables_.x[i];
-    const std::vector<Scalar> row = row_table(r_);
-    const std::vector<Scalar> plane = plane_coefficients(plan_, segment_, weights, planes.kappa);
-    ProverPair at_r = open_planes(std::span(plane).first(plan_.block_planes()), row, rows);
+    const std::vector<Scalar> row = row_table(bits_.r);
+    const std::vector<Scalar> plane = plane_coefficients(plan_, segment_, weights, bits_.kappa);
+    ProverPair at_r = fold_bit_rows(rows.bits, std::span(plane).first(plan_.block_planes()), row, pool_);
     if (segment_.cap) add_cap_row(at_r, plane.back() * row[0], rows);
     add_model(at_r, weights.theta_p, row, theta_p);
-    at_r.point.assign(r_.begin() + segment_.row_variables, r_.end());
-    at_r.value = theta_u_ * weights.theta_u + theta_p_ * weights.theta_p + planes.b * weights.planes;
+    at_r.point.assign(bits_.r.begin() + segment_.row_variables, bits_.r.end());
+    at_r.value = theta_u_ * weights.theta_u + theta_p_ * weights.theta_p + bits_.b * weights.planes;
     for (size_t k = 0; k < slacks_.size(); ++k) at_r.value += slacks_[k] * weights.slacks[k];
-    ZKAPEX_CHECK(prover.add_pair(std::move(at_r)));
+    ZKAPEX_CHECK(prover_.add_pair(std::move(at_r)));
     if (!plan_.compensates()) return Done{};
 
     const std::vector<Scalar> sigma_row = row_table(sigma_);
-    ProverPair at_sigma = open_planes(sign_weights(plan_.width()), sigma_row, rows);
+    ProverPair at_sigma = fold_bit_rows(rows.bits, sign_weights(plan_.width()), sigma_row, pool_);
     add_model(at_sigma, -Scalar::one(), sigma_row, theta_p);
     at_sigma.point.assign(sigma_.begin() + segment_.row_variables, sigma_.end());
     at_sigma.value = x_sigma_;
-    ZKAPEX_CHECK(prover.add_pair(std::move(at_sigma)));
-    return open_factor(prover);
+    ZKAPEX_CHECK(prover_.add_pair(std::move(at_sigma)));
+    return open_factor();
   }
 
   [[nodiscard]] std::vector<Scalar> row_table(const std::vector<Scalar>& point) const {
-    std::vector<Scalar> out = eq_table(std::span(point).first(segment_.row_variables));
-    out.resize(segment_.rows.rows);
-    return out;
-  }
-
-  [[nodiscard]] ProverPair open_planes(std::span<const Scalar> plane, const std::vector<Scalar>& row,
-                                       const SegmentRows& rows) const {
-    std::vector<Scalar> weights;
-    weights.reserve(plane.size() * row.size());
-    for (const Scalar& p : plane) {
-      for (const Scalar& r : row) weights.push_back(p * r);
-    }
-    ProverPair out;
-    out.vector = fold_bits(rows.bits.first(weights.size() * rows.words_per_row), rows.words_per_row,
-                           plan_.geometry().row, weights, pool_);
-    out.blinding = inner_product(weights, rows.blindings.first(weights.size()));
-    return out;
+    return eq_prefix(std::span(point).first(segment_.row_variables), segment_.rows.rows);
   }
 
   void add_cap_row(ProverPair& pair, const Scalar& weight, const SegmentRows& rows) const {
@@ -331,13 +299,12 @@ class SegmentProver {
     pair.blinding += weight * inner_product(row, openings_.model.subspan(segment_.rows.first_row, row.size()));
   }
 
-  Status open_factor(ArgumentProver& prover) {
+  Status open_factor() {
     const size_t s = stride(), n = plan_.geometry().row, squares_per_row = n / (s * s);
     std::vector<Scalar> point = sigma_;
     point.insert(point.end(), rho_.begin() + segment_.slot_variables, rho_.end());
     const unsigned row_variables = segment_.row_variables + plan_.side_variables();
-    std::vector<Scalar> row = eq_table(std::span(point).first(row_variables));
-    row.resize(segment_.rows.rows * s);
+    const std::vector<Scalar> row = eq_prefix(std::span(point).first(row_variables), segment_.rows.rows * s);
     ProverPair pair;
     pair.vector.resize(n);
     std::mutex adding;
@@ -363,7 +330,7 @@ class SegmentProver {
     pair.blinding = inner_product(row, openings_.curvature.subspan(segment_.rows.first_row * s, row.size()));
     pair.point.assign(point.begin() + row_variables, point.end());
     pair.value = factor_;
-    return prover.add_pair(std::move(pair));
+    return prover_.add_pair(std::move(pair));
   }
 
   const WindowStatement& statement_;
@@ -374,11 +341,13 @@ class SegmentProver {
   const ModelOpenings& openings_;
   Sender& channel_;
   Transcript& transcript_;
+  ArgumentProver& prover_;
   ThreadPool& pool_;
   SegmentWitness tables_;
   std::vector<int128> y_table_, z_table_;  // A x and Lᵀ x
   JointChallenges challenges_;
-  std::vector<Scalar> r_, rho_, sigma_;
+  ProverBits bits_;
+  std::vector<Scalar> rho_, sigma_;
   Scalar y_, y_square_, x_square_, theta_u_, theta_p_, factor_, x_sigma_;
   std::vector<Scalar> slacks_;
 };
@@ -387,10 +356,8 @@ class SegmentProver {
 
 Status prove_segment(const WindowStatement& statement, const WindowPlan& plan, const WindowSegment& segment,
                      const ModelReader& before, const ModelOpenings& openings, SegmentWitness witness,
-                     const SegmentRows& rows, Sender& channel, ThreadPool& pool, ArgumentProver& prover,
-                     std::vector<ProverProduct>& products) {
-  return SegmentProver(statement, plan, segment, before, openings, channel, pool)
-      .run(std::move(witness), rows, prover, products);
+                     const SegmentRows& rows, Sender& channel, ArgumentProver& prover) {
+  return SegmentProver(statement, plan, segment, before, openings, channel, prover).run(std::move(witness), rows);
 }
 
 }  // namespace zkapex

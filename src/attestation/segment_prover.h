@@ -1,9 +1,8 @@
 // The prover's steps 1 to 5 on one segment of a window.
 #pragma once
 
-#include "argument/prover.h"
 #include "attestation/model_reader.h"
-#include "attestation/window_statement.h"
+#include "attestation/window_relation.h"
 
 namespace zkapex {
 
@@ -19,9 +18,7 @@ struct SegmentWitness {
 
 // The segment's bit rows and what opens them.
 struct SegmentRows {
-  std::span<const uint64_t> bits;
-  size_t words_per_row = 0;
-  std::span<const Scalar> blindings;
+  BitRows bits;
   std::span<const uint64_t> cap_row;
   Scalar cap_blinding;
 };
@@ -29,7 +26,6 @@ struct SegmentRows {
 [[nodiscard]] Status prove_segment(const WindowStatement& statement, const WindowPlan& plan,
                                    const WindowSegment& segment, const ModelReader& before,
                                    const ModelOpenings& openings, SegmentWitness witness, const SegmentRows& rows,
-                                   Sender& channel, ThreadPool& pool, ArgumentProver& prover,
-                                   std::vector<ProverProduct>& products);
+                                   Sender& channel, ArgumentProver& prover);
 
 }  // namespace zkapex

@@ -180,8 +180,10 @@ Result<SegmentBits> WindowBits::segment(const WindowSegment& segment, const Mode
     witness.cap_slack = to_scalar(cap_slack_);
   }
   const size_t first = plan_.block_planes() * segment.rows.first_row, count = plan_.block_planes() * rows[0];
-  out.rows = {out.bits.segment(0), out.bits.words_per_row(), committed.blindings_from(first, count), cap_row_,
-              plan_.compensates() ? committed.all_blindings().back() : Scalar::zero()};
+  out.rows = {
+      {out.bits.segment(0), out.bits.words_per_row(), plan_.geometry().row, committed.blindings_from(first, count)},
+      cap_row_,
+      plan_.compensates() ? committed.all_blindings().back() : Scalar::zero()};
   return out;
 }
 

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "argument/plane_rounds.h"
+#include "argument/bit_check.h"
 
 namespace zkapex {
 
@@ -39,15 +39,10 @@ Result<WindowPlan> WindowPlan::make(const Deployment& deployment, const Mask& ma
     s.slot_variables = s.variables - plan.side_variables_;
     s.cap = plan.compensates() && s.rows.index == 0;
     s.planes = plan.block_planes() + (s.cap ? 1 : 0);
-    s.plane_variables = log2_ceil(s.planes);
     const size_t v = s.variables;
-    if (plan.compensates()) {
-      s.evaluations = 6 + plan.slack_planes_ + (s.cap ? 1 : 0);
-      s.scalars = 1 + 3 * v + s.evaluations + plane_scalars(s.plane_variables) + (2 * v + 3) + (3 * v + 3);
-    } else {
-      s.evaluations = 4;
-      s.scalars = 1 + 3 * v + s.evaluations + plane_scalars(s.plane_variables);
-    }
+    s.evaluations = plan.compensates() ? 5 + plan.slack_planes_ + (s.cap ? 1 : 0) : 3;
+    s.scalars = 1 + bit_check_scalars(s.planes, s.variables, s.evaluations);
+    if (plan.compensates()) s.scalars += (2 * v + 3) + (3 * v + 3);
     const uint64_t first = s.rows.first_row * plan.geometry_.row, end = first + s.size();
     for (; next < mask.support.size(); ++next) {
       const uint64_t index = layout.padded_index(mask.support[next]);

@@ -25,9 +25,8 @@ struct WindowSegment {
   unsigned row_variables = 0;   // the highest of them: the row
   unsigned slot_variables = 0;  // the highest of them: the slot
   unsigned planes = 0;
-  unsigned plane_variables = 0;
   bool cap = false;        // carries the plane of the cap's slack, which has one row
-  size_t evaluations = 0;  // scalars sent at the end of the joint sumcheck
+  size_t evaluations = 0;  // scalars sent at the end of the joint sumcheck, before the rest over the planes
   size_t scalars = 0;      // sent on the segment's fork in all
 
   [[nodiscard]] size_t size() const { return size_t{rows.rows} << (variables - row_variables); }  // committed indices

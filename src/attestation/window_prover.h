@@ -3,9 +3,8 @@
 
 #include <functional>
 
-#include "argument/prover.h"
 #include "attestation/window_bits.h"
-#include "attestation/window_statement.h"
+#include "attestation/window_relation.h"
 
 namespace zkapex {
 

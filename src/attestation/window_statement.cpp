@@ -2,14 +2,11 @@
 
 #include "algebra/multilinear.h"
 #include "argument/bit_matrix.h"
-#include "argument/verifier.h"
 
 namespace zkapex {
 
-Transcript window_transcript(const WindowStatement& statement, const WindowPlan& plan,
-                             std::span<const EncodedPoint> bit_rows, const EncodedPoint& pads,
-                             Transcript::Manifest* manifest) {
-  Transcript t("zkapex window 2", manifest);
+void absorb_window(Transcript& t, const WindowStatement& statement, const WindowPlan& plan,
+                   std::span<const EncodedPoint> bit_rows) {
   ByteWriter segmentation;
   for (const uint64_t rows : plan.segmentation()) segmentation.u64(rows);
   t.absorb("operator", name(plan.op()));
@@ -25,8 +22,6 @@ Transcript window_transcript(const WindowStatement& statement, const WindowPlan&
   t.absorb("curvature", statement.curvature);
   t.absorb("bit rows", bit_rows);
   t.absorb("unchanged", statement.unchanged);
-  t.absorb("pads", {&pads, 1});
-  return t;
 }
 
 OpeningWeights::OpeningWeights(const Scalar& delta, size_t slack_count)
@@ -37,8 +32,7 @@ OpeningWeights::OpeningWeights(const Scalar& delta, size_t slack_count)
 
 std::vector<Scalar> plane_coefficients(const WindowPlan& plan, const WindowSegment& segment,
                                        const OpeningWeights& weights, std::span<const Scalar> kappa) {
-  std::vector<Scalar> out = eq_table(kappa);
-  out.resize(segment.planes);
+  std::vector<Scalar> out = eq_prefix(kappa, segment.planes);
   const std::vector<Scalar> signs = sign_weights(plan.width());
   for (unsigned k = 0; k < segment.planes; ++k) {
     out[k] *= weights.planes;

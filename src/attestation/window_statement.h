@@ -1,4 +1,4 @@
-// The public statement of a window: which client did what to which committed model, and the transcript's beginning.
+// The public statement of a window: which client did what to which committed model.
 #pragma once
 
 #include "argument/transcript.h"
@@ -16,10 +16,9 @@ struct WindowStatement {
   std::vector<EncodedPoint> model, curvature, unchanged;
 };
 
-// Everything that is committed, before the first challenge.
-[[nodiscard]] Transcript window_transcript(const WindowStatement& statement, const WindowPlan& plan,
-                                           std::span<const EncodedPoint> bit_rows, const EncodedPoint& pads,
-                                           Transcript::Manifest* manifest = nullptr);
+// Everything that is committed, but for the pads.
+void absorb_window(Transcript& t, const WindowStatement& statement, const WindowPlan& plan,
+                   std::span<const EncodedPoint> bit_rows);
 
 // Weights of step 5 at r: of θ_u, of θ_p, of the planes' sum at κ, and of each slack plane and the cap plane for itself
 // (else their values at r would be free).

@@ -1,19 +1,15 @@
-// The verifier of a window: what an accepted proof means is in docs/protocol.md, "The window".
+// The verifier of a window.
 #pragma once
 
-#include "argument/verifier.h"
-#include "attestation/window_statement.h"
+#include "attestation/window_relation.h"
 
 namespace zkapex {
 
-// Steps 1 to 6 on the sealed messages; the rows it names are the bit rows of the proof, then the model's, then the
-// curvature's.
-[[nodiscard]] OpeningClaim replay_window(const WindowStatement& statement, const WindowPlan& plan,
-                                         const ProofShape& shape, const Proof& proof, Transcript& main);
-
 // What must add up to the identity. Rows of the statement are decoded too: nothing is trusted.
-[[nodiscard]] Result<PointSum, Rejection> check_window(const WindowStatement& statement, const WindowPlan& plan,
-                                                       const Proof& proof, ThreadPool& pool);
+[[nodiscard]] inline Result<PointSum, Rejection> check_window(const WindowStatement& statement, const WindowPlan& plan,
+                                                              const Proof& proof, ThreadPool& pool) {
+  return check(WindowRelation(statement, plan), proof, pool);
+}
 
 // Com(θ_u), which follows from the bit rows.
 [[nodiscard]] Result<std::vector<EncodedPoint>, Rejection> unlearned_rows(const WindowPlan& plan, const Proof& proof,

@@ -78,6 +78,18 @@ TEST_F(TemporariesTest, WhatIsFinishedIsNotRemoved) {
   EXPECT_EQ(entries(), 2U);
 }
 
+TEST_F(TemporariesTest, ReleasedNamesAreNotRemoved) {
+  EXPECT_EQ(signal_that_ends([&] {
+              remove_temporaries_on_signals();
+              TemporaryName name(at("kept"));
+              write_half(at("kept"));
+              name.release();
+              ::raise(SIGTERM);
+            }),
+            SIGTERM);
+  EXPECT_TRUE(fs::exists(at("kept")));
+}
+
 TEST_F(TemporariesTest, AnIgnoredSignalStaysIgnored) {
   EXPECT_EQ(signal_that_ends([] {
               std::signal(SIGHUP, SIG_IGN);

@@ -1,4 +1,4 @@
-// zkapex bench argument: the two worked relations at the sizes that matter.
+// zkapex bench argument: the worked relation at a size that matters.
 #include "cli/bench_argument.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "argument/matrix_relation.h"
 #include "argument/range_relation.h"
 #include "base/memory.h"
 #include "cli/bench.h"
@@ -86,31 +85,7 @@ Result<ArgumentFigure> bench_range(bool quick) {
        .unit = "bit",
        .units = values.size() * bits},
       [&](ThreadPool& p) { return prove_range(statement, values, generators, p); },
-      [&](ByteView proof, ThreadPool& p) { return verify_range(statement, proof, generators, p); });
-}
-
-Result<ArgumentFigure> bench_matrix(bool quick) {
-  const size_t side = quick ? 32 : 256, blocks = quick ? 64 : 1024;
-  const MatrixStatement s{"bench", side * side, side, blocks};
-  std::mt19937_64 rng(2);
-  std::vector<int8_t> matrix(blocks * side * side);
-  std::vector<int64_t> x(blocks * side), y(blocks * side);
-  for (int8_t& v : matrix) v = static_cast<int8_t>(rng());
-  for (int64_t& v : x) v = static_cast<int64_t>(rng()) >> 24;
-  for (size_t row = 0; row < y.size(); ++row) {
-    for (size_t l = 0; l < side; ++l) y[row] += matrix[row * side + l] * x[row / side * side + l];
-  }
-  ThreadPool pool(2);
-  const Generators generators = Generators::derive(s.shape().generators(), pool);
-  return measure(
-      {.relation = "matrix",
-       .size = fmt::format("{} blocks of side {}", blocks, side),
-       .unit = "entry",
-       .units = matrix.size()},
-      [&](ThreadPool& p) {
-        return prove_matrix(s, {matrix, x, y}, generators, p);
-      },
-      [&](ByteView proof, ThreadPool& p) { return verify_matrix(s, proof, generators, p); });
+      [&](ByteView proof, ThreadPool& p) { return verify(RangeRelation(statement), proof, generators, p); });
 }
 
 }  // namespace
@@ -155,19 +130,18 @@ void add_bench_argument(CLI::App& bench, Action& action) {
     bool quick = false;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App* argument = bench.add_subcommand("argument", "Time the proof system on its two worked relations");
+  CLI::App* argument = bench.add_subcommand("argument", "Time the proof system on its worked relation");
   options->common.offer_json(*argument);
   argument->add_flag("--quick", options->quick, "Small sizes: seconds instead of a minute");
   argument->footer(
-      "range: committed integers are of 40 bits. matrix: y = A x for committed A, x and y.\n\n"
+      "range: committed integers are of 40 bits.\n\n"
       "Examples:\n"
       "  zkapex bench argument\n"
       "  zkapex bench argument --json --quick");
   argument->callback([options, &action] {
     action = [options]() -> Result<Verdict> {
       ZKAPEX_TRY(const ArgumentFigure range, bench_range(options->quick));
-      ZKAPEX_TRY(const ArgumentFigure matrix, bench_matrix(options->quick));
-      const std::vector<ArgumentFigure> figures{range, matrix};
+      const std::vector<ArgumentFigure> figures{range};
       fmt::print("{}", options->common.json ? argument_as_json(figures) : argument_as_text(figures));
       return Verdict::kDone;
     };

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "argument/layer_relation.h"
 #include "base/memory.h"
 #include "cli/command.h"
+#include "costs/layer_relation.h"
 
 namespace zkapex::cli {
 
@@ -59,7 +59,7 @@ Result<Verdict> run(const LayerBenchFlags& flags) {
   const LayerOperands operands{x, w, g};
   const size_t tile_entries = flags.tile * flags.tile;
   statement.operands.resize(statement.results());  // as many tiles as there are results, for the shape
-  if (const auto sound = statement.check(); !sound) return error("{}", sound.error().detail);
+  if (const auto sound = statement.sound(); !sound) return error("{}", sound.error().detail);
   const Generators generators = Generators::derive(statement.shape().generators(), pool);
   auto start = std::chrono::steady_clock::now();
   ZKAPEX_TRY(const CommittedRows rows, commit_operands(operands, tile_entries, generators, pool));
@@ -77,7 +77,7 @@ Result<Verdict> run(const LayerBenchFlags& flags) {
   ZKAPEX_TRY(const MemoryUse memory, memory_use());
   const Bytes bytes = proof.encode();
   start = std::chrono::steady_clock::now();
-  if (const auto verdict = verify_layer(statement, bytes, generators, pool); !verdict)
+  if (const auto verdict = verify(LayerRelation(statement), bytes, generators, pool); !verdict)
     return error("an honest proof was rejected: {}", verdict.error().detail);
 
   const nlohmann::ordered_json out = {{"tokens", flags.tokens},

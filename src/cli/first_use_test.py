@@ -195,6 +195,12 @@ class FirstUse(unittest.TestCase):
               "--proof", self.here / "p"], ["deployment.zka: this is a deployment, not a mask"]),
         ):
             self.check_refused(zkapex(*arguments, "--quiet"), *parts)
+        # Longer than any deployment.
+        with open(self.here / "long.safetensors", "wb") as file:
+            file.write(theta.read_bytes())
+            file.truncate(2**28 + 1)
+        self.check_refused(zkapex("mask", "--deployment", self.here / "long.safetensors", "--scores", theta, *common),
+                           "this is a checkpoint, not a deployment")
 
     def test_inspect_knows_splits_folders_and_what_is_foreign(self):
         splits = self.told("inspect", self.root / "splits.json")

@@ -5,6 +5,8 @@
 
 #include <random>
 
+#include "base/result_testing.h"
+
 namespace zkapex {
 namespace {
 
@@ -120,16 +122,23 @@ TEST_F(BuildTest, RefusesOtherShapesAndParameters) {
   write_fisher("gradients.safetensors", false);
   const Checkpoint gradients = *Checkpoint::open(folder_ / "gradients.safetensors");
   const auto other = Layout::make({{"a", Dtype::kF32, {8}}}, {"a"}, {.block = 6, .row = 64});
-  EXPECT_NE(checkpoint_fisher(*other, gradients).error().message.find("[20, 7]"), std::string::npos);
+  EXPECT_NE(testing::refusal(checkpoint_fisher(*other, gradients)).find("[20, 7]"), std::string::npos);
   const auto missing = Layout::make({{"z", Dtype::kF32, {8}}}, {"z"}, {.block = 6, .row = 64});
-  EXPECT_NE(checkpoint_fisher(*missing, gradients).error().message.find("'z'"), std::string::npos);
+  EXPECT_NE(testing::refusal(checkpoint_fisher(*missing, gradients)).find("'z'"), std::string::npos);
   auto writer = StoreWriter::open(folder_ / "store", header(), "");
   ASSERT_TRUE(writer.ok());
   ThreadPool pool(1);
   const Layout shape = layout();
-  FactorSettings wrong = settings();
-  wrong.floor = 3;
-  EXPECT_FALSE(build_store(*writer, wrong, *checkpoint_fisher(shape, gradients), pool, [](uint64_t) {}).ok());
+  const auto refused = [&](auto change) {
+    FactorSettings wrong = settings();
+    change(wrong);
+    return testing::refusal(build_store(*writer, wrong, *checkpoint_fisher(shape, gradients), pool, [](uint64_t) {}));
+  };
+  const std::string other_parameters = "the store has other parameters than the factors to be made";
+  EXPECT_EQ(refused([](FactorSettings& s) { s.floor = 3; }), other_parameters);
+  EXPECT_EQ(refused([](FactorSettings& s) { s.bits = 9; }), other_parameters);
+  EXPECT_EQ(refused([](FactorSettings& s) { s.block = 7; }), other_parameters);
+  EXPECT_NE(refused([](FactorSettings& s) { s.damping.value = -1e-9; }).find("damping"), std::string::npos);
 }
 
 }  // namespace

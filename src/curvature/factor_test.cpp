@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "base/result_testing.h"
+
 namespace zkapex {
 namespace {
 
@@ -126,8 +128,10 @@ TEST(Factor, AZeroBlockOnlyMasks) {
 TEST(Factor, RefusesWhatIsNotAFisherBlock) {
   std::vector<int16_t> factor(triangle_size(2));
   FactorMaker maker({.block = 2, .bits = 8, .floor = 4, .damping = {}});
-  EXPECT_FALSE(maker.from_matrix(std::vector<double>{1, 2, 2, 1}, 2, factor).ok());  // eigenvalue -1
-  EXPECT_FALSE(maker.from_matrix(std::vector<double>{-1, 0, 0, 1}, 2, factor).ok());
+  EXPECT_FALSE(maker.from_matrix(std::vector<double>{1, 2, 2, 1}, 2, factor).ok());      // eigenvalue -1
+  EXPECT_FALSE(maker.from_matrix(std::vector<double>{1, 1.1, 1.1, 1}, 2, factor).ok());  // -0.1: no rounding
+  EXPECT_EQ(testing::refusal(maker.from_matrix(std::vector<double>{-1, 0, 0, 1}, 2, factor)),
+            "diagonal entry 0 of the Fisher block is negative");
   EXPECT_FALSE(maker.from_matrix(std::vector<double>{1, 0, std::nan(""), 1}, 2, factor).ok());
   EXPECT_FALSE(maker.from_gradients(std::vector<double>{1, INFINITY}, 2, factor).ok());
   EXPECT_FALSE(maker.from_matrix(std::vector<double>{1e300, 0, 0, 1}, 2, factor).ok());
@@ -145,6 +149,18 @@ TEST(Factor, RefusesWhatIsNotAFisherBlock) {
   EXPECT_FALSE((FactorSettings{.block = 2, .bits = 8, .floor = 1, .damping = {Damping::Kind::kRelative, std::nan("")}}
                     .check()
                     .ok()));
+}
+
+// s (F + λ) − μ grows faster than s where μ is large: the scale that would fill the bits by the rule of three does not
+// fit.
+TEST(Factor, EntriesFitWhereTheFloorIsLarge) {
+  const FactorSettings settings{.block = 1, .bits = 3, .floor = 6, .damping = {Damping::Kind::kAbsolute, 9.0}};
+  std::vector<int16_t> factor(1);
+  FactorMaker maker(settings);
+  const auto stats = maker.from_matrix(std::vector<double>{1}, 1, factor);
+  ASSERT_TRUE(stats.ok()) << stats.error().message;
+  EXPECT_GT(factor[0], 0);
+  EXPECT_LE(factor[0], settings.largest());
 }
 
 // Symmetric, but slightly indefinite by float rounding: a little damping more, not an error.

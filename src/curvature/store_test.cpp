@@ -6,8 +6,12 @@
 #include <fstream>
 #include <random>
 
+#include "base/result_testing.h"
+
 namespace zkapex {
 namespace {
+
+using testing::refusal;
 
 class StoreTest : public ::testing::Test {
  protected:
@@ -86,7 +90,7 @@ TEST_F(StoreTest, ReadsManyAndNarrow) {
     EXPECT_EQ(two[e], factor(1)[e]);
     EXPECT_EQ(two[15 + e], factor(2)[e]);
   }
-  EXPECT_FALSE(reader->read(3, 2, std::span(two)).ok());
+  EXPECT_EQ(refusal(reader->read(3, 2, std::span(two))), "blocks 3 to 5 asked of 4, into 30 entries");
   EXPECT_FALSE(reader->read(~uint64_t{0}, 2, std::span(two)).ok());
   EXPECT_FALSE(reader->read(0, 1, std::span(two)).ok());
   write_store(12);
@@ -142,6 +146,8 @@ TEST_F(StoreTest, EveryByteOfAStoreIsChecked) {
     flip(path_, at);
   }
   expect_complete();
+  std::ofstream(path_, std::ios::app) << "x";
+  EXPECT_FALSE(StoreReader::open(path_).ok());
   cut(path_, whole - 1);
   EXPECT_FALSE(StoreReader::open(path_).ok());
 }
@@ -165,15 +171,15 @@ TEST_F(StoreTest, RefusesOtherParametersExistingFilesAndASecondWriter) {
   {
     auto writer = StoreWriter::open(path_, header(), kRun);
     ASSERT_TRUE(writer.ok());
-    EXPECT_NE(StoreWriter::open(path_, header(), kRun).error().message.find("another process"), std::string::npos);
+    EXPECT_NE(refusal(StoreWriter::open(path_, header(), kRun)).find("another process"), std::string::npos);
     ASSERT_TRUE(writer->append(factor(0)).ok());
     EXPECT_FALSE(writer->finish().ok());
   }
   StoreHeader other = header();
   other.floor = 4;
-  EXPECT_NE(StoreWriter::open(path_, other, kRun).error().message.find("another run"), std::string::npos);
+  EXPECT_NE(refusal(StoreWriter::open(path_, other, kRun)).find("another run"), std::string::npos);
   write_store();
-  EXPECT_NE(StoreWriter::open(path_, header(), kRun).error().message.find("exists already"), std::string::npos);
+  EXPECT_NE(refusal(StoreWriter::open(path_, header(), kRun)).find("exists already"), std::string::npos);
   other.bits = 1;
   EXPECT_FALSE(StoreWriter::open(folder_ / "x", other, kRun).ok());
 }
@@ -199,6 +205,117 @@ TEST_F(StoreTest, GoesOnOnlyFromTheSameInputs) {
   EXPECT_NE(begin("one").find("another run"), std::string::npos);
 }
 
+TEST_F(StoreTest, AStoreThatAppearsMeanwhileIsKept) {
+  auto writer = StoreWriter::open(path_, header(), kRun);
+  ASSERT_TRUE(writer.ok());
+  for (uint64_t k = 0; k < 4; ++k) ASSERT_TRUE(writer->append(factor(k)).ok());
+  std::ofstream(path_) << "early";
+  EXPECT_NE(refusal(writer->finish()).find("exists already"), std::string::npos);
+  EXPECT_EQ(std::filesystem::file_size(path_), 5U);
+}
+
+TEST_F(StoreTest, SaysWhatAFileIsNot) {
+  write_store();
+  const Bytes sound = header().serialize();
+  Bytes magic = sound, version = sound, damaged = sound;
+  magic[0] ^= 1;
+  version[8] = 2;
+  damaged[20] ^= 1;
+  EXPECT_EQ(refusal(StoreHeader::parse(magic)), "this is not a curvature store");
+  EXPECT_EQ(refusal(StoreHeader::parse(ByteView(sound).first(sound.size() - 1))), "this is not a curvature store");
+  EXPECT_NE(refusal(StoreHeader::parse(version)).find("version 2; version 1 is supported"), std::string::npos);
+  EXPECT_NE(refusal(StoreHeader::parse(damaged)).find("digest does not match"), std::string::npos);
+  cut(path_, 20);
+  EXPECT_NE(refusal(StoreReader::open(path_)).find("not a curvature store"), std::string::npos);
+  EXPECT_NE(refusal(StoreReader::open(folder_)).find("not a regular file"), std::string::npos);
+}
+
+// Headers with a sound digest and parameters that nothing may be allocated by.
+TEST_F(StoreTest, RefusesHeadersOutOfRange) {
+  const auto parsed = [](auto change) {
+    StoreHeader changed = header();
+    change(changed);
+    return StoreHeader::parse(changed.serialize()).ok();
+  };
+  EXPECT_TRUE(parsed([](StoreHeader&) {}));
+  EXPECT_FALSE(parsed([](StoreHeader& h) { h.block = 0; }));
+  EXPECT_FALSE(parsed([](StoreHeader& h) { h.block = 1025; }));
+  EXPECT_FALSE(parsed([](StoreHeader& h) { h.bits = 1; }));
+  EXPECT_FALSE(parsed([](StoreHeader& h) { h.bits = 17; }));
+  EXPECT_FALSE(parsed([](StoreHeader& h) { h.floor = 0; }));
+  EXPECT_FALSE(parsed([](StoreHeader& h) { h.blocks = 0; }));
+  EXPECT_FALSE(parsed([](StoreHeader& h) { h.blocks = (uint64_t{1} << 40) + 1; }));
+  EXPECT_TRUE(parsed([](StoreHeader& h) { h.blocks = uint64_t{1} << 40; }));
+}
+
+// Entries that no writer lets through, under a digest that fits them.
+TEST_F(StoreTest, EntriesAreCheckedWhenTheyAreRead) {
+  for (const uint32_t bits : {4U, 12U}) {
+    const StoreHeader narrow = header(bits);
+    for (const int entry : {(1 << (bits - 1)) - 1, 1 << (bits - 1), -(1 << (bits - 1)), -(1 << (bits - 1)) - 1}) {
+      ByteWriter file;
+      file.raw(narrow.serialize());
+      for (uint64_t k = 0; k < 4; ++k) {
+        ByteWriter entries, hashed;
+        for (size_t e = 0; e < 15; ++e) {
+          const auto value = static_cast<uint16_t>(e == 9 ? entry : 0);
+          bits <= 8 ? entries.u8(static_cast<uint8_t>(value)) : entries.u16(value);
+        }
+        hashed.raw(ByteView(narrow.serialize()).last(32));
+        hashed.u64(k);
+        hashed.raw(entries.bytes());
+        file.raw(entries.bytes());
+        file.raw(sha256(hashed.bytes()));
+      }
+      ASSERT_TRUE(write_file(path_, file.bytes(), {.overwrite = true}).ok());
+      const auto reader = StoreReader::open(path_);
+      ASSERT_TRUE(reader.ok());
+      std::vector<int16_t> out(15), part(2);
+      const bool fits = entry >= -(1 << (bits - 1)) && entry < 1 << (bits - 1);
+      EXPECT_EQ(reader->read(2, 1, std::span(out)).ok(), fits) << entry;
+      EXPECT_EQ(reader->read_part(1, 0, std::span(part)).ok(), fits) << entry;
+    }
+  }
+}
+
+TEST_F(StoreTest, ReadsPartsOfAFactor) {
+  for (const uint32_t bits : {8U, 12U}) {
+    write_store(bits);
+    const auto reader = StoreReader::open(path_);
+    ASSERT_TRUE(reader.ok());
+    for (int again = 0; again < 2; ++again) {  // the second time without a look at the digest
+      std::vector<int16_t> part(4), none;
+      ASSERT_TRUE(reader->read_part(2, 11, std::span(part)).ok());
+      for (size_t e = 0; e < 4; ++e) EXPECT_EQ(part[e], factor(2, bits)[11 + e]);
+      EXPECT_TRUE(reader->read_part(2, 15, std::span(none)).ok());
+      EXPECT_FALSE(reader->read_part(2, 12, std::span(part)).ok());
+      EXPECT_FALSE(reader->read_part(2, ~size_t{0}, std::span(part)).ok());
+      EXPECT_FALSE(reader->read_part(4, 0, std::span(part)).ok());
+      std::vector<int8_t> narrow(4);
+      EXPECT_EQ(reader->read_part(2, 11, std::span(narrow)).ok(), bits == 8);
+    }
+  }
+}
+
+TEST_F(StoreTest, TheDigestIsOfAllFactorsAndChecksThem) {
+  ThreadPool pool(2);
+  write_store();
+  const auto digest = StoreReader::open(path_)->digest(pool);
+  ASSERT_TRUE(digest.ok());
+  for (uint64_t k = 0; k < 4; ++k) {
+    std::filesystem::remove(path_);
+    auto writer = StoreWriter::open(path_, header(), kRun);
+    for (uint64_t b = 0; b < 4; ++b) ASSERT_TRUE(writer->append(factor(b == k ? 9 : b)).ok());
+    ASSERT_TRUE(writer->finish().ok());
+    const auto other = StoreReader::open(path_)->digest(pool);
+    ASSERT_TRUE(other.ok());
+    EXPECT_NE(*other, *digest) << k;
+    flip(path_, StoreHeader::kBytes + k * header().record_bytes() + 7);
+    EXPECT_NE(refusal(StoreReader::open(path_)->digest(pool)).find(fmt::format("block {} does not match", k)),
+              std::string::npos);
+  }
+}
+
 TEST_F(StoreTest, RefusesEntriesThatDoNotFit) {
   auto writer = StoreWriter::open(path_, header(4), kRun);
   ASSERT_TRUE(writer.ok());
@@ -211,6 +328,9 @@ TEST_F(StoreTest, RefusesEntriesThatDoNotFit) {
   entries.pop_back();
   EXPECT_FALSE(writer->append(entries).ok());
   EXPECT_FALSE(writer->append(std::vector<int16_t>(45, 0)).ok());
+  entries.assign(15, 0);
+  entries[14] = -9;
+  EXPECT_FALSE(writer->append(entries).ok());
   EXPECT_EQ(writer->blocks(), 2U);
 }
 

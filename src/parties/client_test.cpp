@@ -196,6 +196,16 @@ TEST_F(ClientTest, TwoWindowsMayWaitAndOneIsAccepted) {
   EXPECT_EQ(pending(), Names{});
 }
 
+TEST_F(ClientTest, AWindowMayHaveAnyName) {
+  write_mask("../a b.tmp-0123456789abcdef", {0, 7});
+  fs::rename(at("../a b.tmp-0123456789abcdef.zka"), at("odd.zka"));
+  compute("odd");
+  EXPECT_TRUE(fs::exists(files().pending() / "%2E.%2Fa%20b.tmp-0123456789abcdef"));
+  EXPECT_EQ(pending(), Names{"../a b.tmp-0123456789abcdef"});
+  ASSERT_TRUE(settle(verdict(true)).ok());
+  EXPECT_EQ(history(), Names{"../a b.tmp-0123456789abcdef"});
+}
+
 TEST_F(ClientTest, ARejectionTakesAllAttemptsOfItsWindowAndNoOther) {
   compute("w1", "a");
   compute("w1", "b");

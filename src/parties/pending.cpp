@@ -11,14 +11,13 @@ namespace {
 
 constexpr size_t kIdBytes = 8;
 
-// The folders in a folder, without temporary ones; none where there is no such folder.
+// The folders in a folder; none where there is no such folder.
 Result<std::vector<Path>> folders_in(const Path& folder) {
   std::vector<Path> out;
   std::error_code failed;
   if (!std::filesystem::exists(folder, failed)) return out;
   for (std::filesystem::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
-    const bool temporary = at->path().filename().native().find(".tmp-") != std::string::npos;
-    if (!temporary && at->is_directory(failed)) out.push_back(at->path());
+    if (at->is_directory(failed)) out.push_back(at->path());
   }
   if (failed) return error("cannot read {}: {}", folder.string(), failed.message());
   return out;
@@ -35,6 +34,7 @@ Result<std::vector<Attempt>> pending_attempts(const ClientFolder& client) {
     ZKAPEX_TRY(const std::vector<Path> attempts, folders_in(window));
     for (const Path& folder : attempts) {
       Attempt attempt{folder, folder.filename().string(), {}};
+      if (attempt.id.size() != 2 * kIdBytes) continue;  // a temporary name
       ZKAPEX_TRY(const ProofFile proof, read_public_file<ProofFile>(attempt.proof()));
       attempt.window = proof.window;
       out.push_back(std::move(attempt));

@@ -1,7 +1,8 @@
 // Windows that a client has computed and that nobody has settled yet:
 //   CLIENT/pending/WINDOW/ATTEMPT/   secret.zka (the state if it is accepted), proof.zka, mask.zka
 // A window may be computed again while it is pending: any of its attempts may be the one that the provider got, and all
-// start from the client's settled state. ATTEMPT is the beginning of the SHA-256 of the proof file.
+// start from the client's settled state. WINDOW is its identifier as the name of a file, ATTEMPT the beginning of the
+// SHA-256 of the proof file.
 #pragma once
 
 #include <functional>

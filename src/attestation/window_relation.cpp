@@ -1,0 +1,174 @@
+#include "attestation/window_relation.h"
+
+#include "argument/bit_matrix.h"
+#include "attestation/public_terms.h"
+
+namespace zkapex {
+
+namespace {
+
+// Where the rows of the three commitments begin in the list of points.
+struct RowNumbers {
+  size_t model, curvature;
+  explicit RowNumbers(const WindowStatement& s, const WindowPlan& plan)
+      : model(plan.bit_rows()), curvature(model + s.model.size()) {}
+};
+
+class SegmentVerifier {
+ public:
+  SegmentVerifier(const WindowStatement& statement, const WindowPlan& plan, const WindowSegment& segment,
+                  size_t first_bit_row, ArgumentVerifier& verifier, Receiver& channel)
+      : statement_(statement),
+        parameters_(statement.deployment->parameters()),
+        plan_(plan),
+        segment_(segment),
+        first_bit_row_(first_bit_row),
+        verifier_(verifier),
+        channel_(channel),
+        transcript_(channel.transcript()) {}
+
+  // Returns K, this segment's part of the cap.
+  Expression run() {
+    Expression k = joint();
+    if (plan_.compensates()) verifier_.add_product({y_, y_, y_square_});
+    const Expression x_r = theta_u_ - theta_p_;
+    verifier_.add_product({x_r, x_r, x_square_});
+    if (plan_.compensates()) stationarity();
+    open();
+    return k;
+  }
+
+ private:
+  Expression joint() {
+    Expression k = channel_.receive("K", 1)[0];
+    challenges_.bits = BitChallenges::draw(transcript_, segment_.planes, segment_.variables);
+    challenges_.alpha = transcript_.challenges("alpha", 3);
+    VerifierTerms others{.labels = kJointLabels, .claim = k * challenges_.alpha[2], .values = segment_.evaluations};
+    if (plan_.compensates()) {
+      const auto tau_b = std::span(challenges_.bits.tau).first(segment_.slot_variables);
+      others.claim +=
+          challenges_.alpha[1] * to_scalar(statement_.deployment->residual_bound()) * committed_slots(segment_, tau_b);
+    }
+    others.coefficients = [this](std::span<const Scalar> r) {
+      return joint_coefficients(plan_, segment_, parameters_, challenges_, r);
+    };
+    bits_ = verify_bits(channel_, verifier_, challenges_.bits, std::move(others));
+
+    size_t at = 0;
+    const std::vector<Expression>& sent = bits_.values;
+    if (plan_.compensates()) {
+      y_ = sent[at++];
+      y_square_ = sent[at++];
+    }
+    x_square_ = sent[at++];
+    theta_u_ = sent[at++];
+    theta_p_ = sent[at++];
+    slacks_.assign(sent.begin() + static_cast<ptrdiff_t>(at), sent.end());
+    return k;
+  }
+
+  // y = A x at r, by two products with L: y(r) − μ x(r) = Σ v z, then v and z at ρ together.
+  void stationarity() {
+    const Expression x_r = theta_u_ - theta_p_;
+    const SumcheckClaim first =
+        verify_sumcheck(channel_, "product 1", segment_.variables, 2, y_ - x_r * Scalar::from_u64(parameters_.floor));
+    rho_ = first.point;
+    const std::vector<Expression> vz = channel_.receive("v, z, vz", 3);
+    verifier_.require_zero(first.claim - vz[2]);
+    verifier_.add_product({vz[0], vz[1], vz[2]});
+    const Scalar eta = transcript_.challenge("eta");
+    const SumcheckClaim second = verify_sumcheck(channel_, "product 2", segment_.variables, 3, vz[0] + vz[1] * eta);
+    sigma_ = second.point;
+    const std::vector<Expression> lx = channel_.receive("L, x, Lx", 3);
+    const Scalar slots =
+        eq(std::span(rho_).first(segment_.slot_variables), std::span(sigma_).first(segment_.slot_variables));
+    verifier_.require_zero(second.claim - lx[0] * (slots * eq(bits_.r, sigma_)) - lx[2] * (slots * eta));
+    verifier_.add_product({lx[0], lx[1], lx[2]});
+    factor_ = lx[0];
+    x_sigma_ = lx[1];
+  }
+
+  void open() {
+    const OpeningWeights weights(transcript_.challenge("delta"), slacks_.size());
+    const unsigned rows = segment_.row_variables;
+    const std::vector<Scalar>& r = bits_.r;
+    VerifierPair at_r{{},
+                      {r.begin() + rows, r.end()},
+                      theta_u_ * weights.theta_u + theta_p_ * weights.theta_p + bits_.b * weights.planes};
+    for (size_t k = 0; k < slacks_.size(); ++k) at_r.value += slacks_[k] * weights.slacks[k];
+    const std::vector<Scalar> row = eq_prefix(std::span(r).first(rows), segment_.rows.rows);
+    const std::vector<Scalar> plane = plane_coefficients(plan_, segment_, weights, bits_.kappa);
+    add_bit_rows(at_r.commitment, first_bit_row_, std::span(plane).first(plan_.block_planes()), row);
+    // The cap's plane: one row, the last of the proof.
+    if (segment_.cap) at_r.commitment.emplace_back(plan_.bit_rows() - 1, plane.back() * row[0]);
+    add_model(at_r.commitment, weights.theta_p, row);
+    verifier_.add_pair(std::move(at_r));
+    if (!plan_.compensates()) return;
+
+    VerifierPair at_sigma{{}, {sigma_.begin() + rows, sigma_.end()}, x_sigma_};
+    const std::vector<Scalar> sigma_row = eq_prefix(std::span(sigma_).first(rows), segment_.rows.rows);
+    add_bit_rows(at_sigma.commitment, first_bit_row_, sign_weights(plan_.width()), sigma_row);
+    add_model(at_sigma.commitment, -Scalar::one(), sigma_row);
+    verifier_.add_pair(std::move(at_sigma));
+
+    // L at (σ, ρ_l): a curvature row holds n / S² squares, so its number is the highest variables of σ.
+    std::vector<Scalar> point = sigma_;
+    point.insert(point.end(), rho_.begin() + segment_.slot_variables, rho_.end());
+    const unsigned curvature_rows = rows + plan_.side_variables();
+    VerifierPair factor{{}, {point.begin() + curvature_rows, point.end()}, factor_};
+    const std::vector<Scalar> square = eq_table(std::span(point).first(curvature_rows));
+    const size_t stride = plan_.geometry().stride(),
+                 first = RowNumbers(statement_, plan_).curvature + segment_.rows.first_row * stride;
+    for (size_t t = 0; t < segment_.rows.rows * stride; ++t) factor.commitment.emplace_back(first + t, square[t]);
+    verifier_.add_pair(std::move(factor));
+  }
+
+  void add_model(RowCombination& out, const Scalar& weight, std::span<const Scalar> row) const {
+    const size_t first = RowNumbers(statement_, plan_).model + segment_.rows.first_row;
+    for (size_t t = 0; t < segment_.rows.rows; ++t) out.emplace_back(first + t, weight * row[t]);
+  }
+
+  const WindowStatement& statement_;
+  const Parameters& parameters_;
+  const WindowPlan& plan_;
+  const WindowSegment& segment_;
+  size_t first_bit_row_;
+  ArgumentVerifier& verifier_;
+  Receiver& channel_;
+  Transcript& transcript_;
+  JointChallenges challenges_;
+  VerifierBits bits_;
+  std::vector<Scalar> rho_, sigma_;
+  Expression y_, y_square_, x_square_, theta_u_, theta_p_, factor_, x_sigma_;
+  std::vector<Expression> slacks_;
+};
+
+}  // namespace
+
+Verdict WindowRelation::sound() const {
+  const Layout& layout = statement_.deployment->layout();
+  if (statement_.model.size() != layout.rows() || statement_.unchanged.size() != layout.unchanged_rows() ||
+      statement_.curvature.size() != layout.rows() * layout.geometry().stride()) {
+    return Rejection{Reason::kStatement, "the commitments do not have the rows of the deployment's layout"};
+  }
+  return Done{};
+}
+
+std::vector<EncodedPoint> WindowRelation::statement_rows() const {
+  std::vector<EncodedPoint> out = statement_.model;
+  if (plan_.compensates()) out.insert(out.end(), statement_.curvature.begin(), statement_.curvature.end());
+  return out;
+}
+
+void WindowRelation::replay(ArgumentVerifier& verifier) const {
+  Expression cap;
+  size_t first_bit_row = 0;
+  verifier.for_forks("segment", [&](size_t k, Receiver& channel) {
+    const WindowSegment& segment = plan_.segments()[k];
+    cap += SegmentVerifier(statement_, plan_, segment, first_bit_row, verifier, channel).run();
+    first_bit_row += plan_.block_planes() * segment.rows.rows;
+  });
+  verifier.require_zero(std::move(cap));
+}
+
+}  // namespace zkapex
