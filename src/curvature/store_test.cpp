@@ -221,12 +221,12 @@ TEST_F(StoreTest, SaysWhatAFileIsNot) {
   magic[0] ^= 1;
   version[8] = 2;
   damaged[20] ^= 1;
-  EXPECT_EQ(refusal(StoreHeader::parse(magic)), "this is not a curvature store");
-  EXPECT_EQ(refusal(StoreHeader::parse(ByteView(sound).first(sound.size() - 1))), "this is not a curvature store");
+  EXPECT_NE(refusal(StoreHeader::parse(magic)).find("not a curvature store"), std::string::npos);
+  EXPECT_NE(refusal(StoreHeader::parse(ByteView(sound).first(sound.size() - 1))).find("truncated"), std::string::npos);
   EXPECT_NE(refusal(StoreHeader::parse(version)).find("version 2; version 1 is supported"), std::string::npos);
   EXPECT_NE(refusal(StoreHeader::parse(damaged)).find("digest does not match"), std::string::npos);
   cut(path_, 20);
-  EXPECT_NE(refusal(StoreReader::open(path_)).find("not a curvature store"), std::string::npos);
+  EXPECT_NE(refusal(StoreReader::open(path_)).find("truncated"), std::string::npos);
   EXPECT_NE(refusal(StoreReader::open(folder_)).find("not a regular file"), std::string::npos);
 }
 
