@@ -108,6 +108,21 @@ TEST(Field, OnlyCanonicalBytesDecode) {
   }
 }
 
+// Every limb counts: elements that differ in one bit, the lowest or the highest of a limb, are different.
+TEST(Field, OneBitMakesADifference) {
+  std::mt19937_64 rng(6);
+  const Fe a = random_element(rng);
+  for (size_t limb = 0; limb < 5; ++limb) {
+    for (const unsigned bit : {0U, 50U}) {
+      Fe difference = Fe::zero();
+      difference.v[limb] = uint64_t{1} << bit;
+      EXPECT_FALSE(difference.is_zero()) << limb;
+      EXPECT_NE(a + difference, a) << limb;
+      EXPECT_NE(difference, Fe::zero()) << limb;
+    }
+  }
+}
+
 TEST(Field, SelectAndSwap) {
   std::mt19937_64 rng(4);
   const Fe a = random_element(rng), b = random_element(rng);

@@ -258,13 +258,13 @@ TEST_F(FoldTest, Bits) {
 }
 
 TEST_F(FoldTest, BitsBeyondTheCarryFreeAdditions) {
-  // Largest weights, all bits set: one more table than the limbs take without a carry.
-  constexpr size_t kRows = 8 * ((1 << 12) + 65);
-  const Scalar largest =
-      Scalar::from_montgomery_words({montgomery::kOrder[0] - 1, montgomery::kOrder[1], 0, 1ull << 60});
+  // All bits set, so that each eight rows add 2^252 − 1, whose limbs are all ones: more often than a limb has room for.
+  constexpr size_t kRows = 8 * ((1 << 13) + 65);
+  const Scalar all_ones = Scalar::from_montgomery_words({~0ull, ~0ull, ~0ull, (1ull << 60) - 1});
+  const Scalar eighth = all_ones * Scalar::from_u64(8).inverse();
   const std::vector<uint64_t> bits(kRows, ~uint64_t{0});
-  const std::vector<Scalar> w(kRows, largest);
-  for (const Scalar& x : fold_bits(bits, 1, 3, w, pool_)) EXPECT_EQ(x, largest * Scalar::from_u64(kRows));
+  const std::vector<Scalar> w(kRows, eighth);
+  for (const Scalar& x : fold_bits(bits, 1, 3, w, pool_)) EXPECT_EQ(x, eighth * Scalar::from_u64(kRows));
 }
 
 }  // namespace

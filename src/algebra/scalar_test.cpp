@@ -184,6 +184,20 @@ TEST_F(ScalarTest, FieldLaws) {
   EXPECT_EQ(Scalar::from_u64(2).pow(~0ull), Scalar::power_of_two(255).pow(~0ull / 255));
 }
 
+// Every word counts.
+TEST_F(ScalarTest, OneBitMakesADifference) {
+  const Scalar a = Scalar::from_montgomery_words({5, 6, 7, 8});
+  for (size_t word = 0; word < 4; ++word) {
+    for (const unsigned bit : {0U, 59U}) {
+      Words4 words = a.montgomery_words(), alone{};
+      words[word] ^= uint64_t{1} << bit;
+      alone[word] = uint64_t{1} << bit;
+      EXPECT_FALSE(Scalar::from_montgomery_words(words) == a) << word;
+      EXPECT_FALSE(Scalar::from_montgomery_words(alone).is_zero()) << word;
+    }
+  }
+}
+
 TEST_F(ScalarTest, RandomScalarsDiffer) { EXPECT_FALSE(*Scalar::random() == *Scalar::random()); }
 
 TEST_F(ScalarTest, NativeKernelsEqualPortableOnes) {
