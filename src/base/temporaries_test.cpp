@@ -51,6 +51,7 @@ class TemporariesTest : public testing::Test {
 TEST_F(TemporariesTest, SignalsRemoveFilesAndFoldersAndEndTheProcess) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     EXPECT_EQ(signal_that_ends([&] {
+                std::signal(signal, SIG_DFL);  // whatever runs the tests may ignore it
                 remove_temporaries_on_signals();
                 auto file = FileWriter::create(at("file"), {.secret = true});
                 auto folder = TemporaryFolder::create(at("folder"));
