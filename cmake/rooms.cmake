@@ -53,6 +53,8 @@ function(zkapex_room name)
       target_precompile_headers(${name}_test REUSE_FROM zkapex_${ROOM_PRECOMPILED_BY})
     else()
       target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h>)
+      # Optimising tests costs more time than it saves; what they test is optimised.
+      target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
     gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

@@ -175,8 +175,9 @@ class Pipeline(Case):
         unlearned = self.here / "unlearned.safetensors"
         self.run_ok("unlearn", "--client", self.here / "client", "--mask", self.root / "psi.zka", "-q", "-o", unlearned,
                     "--proof", self.here / "proof.zka")
-        self.run_ok("verify", "--deployment", self.root / "deployment.zka", "--registration",
-                    self.here / "client" / "registration.zka", "--mask", self.root / "psi.zka", "--proof",
+        self.run_ok("admit", "--ledger", self.here / "ledger", "--deployment", self.root / "deployment.zka", "--registration",
+                    self.here / "client" / "registration.zka", "-q")
+        self.run_ok("verify", "--ledger", self.here / "ledger", "--mask", self.root / "psi.zka", "--proof",
                     self.here / "proof.zka", "-q")
 
         masked = self.here / "masked"
