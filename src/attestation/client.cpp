@@ -146,6 +146,7 @@ Result<RegisterReport> register_client(const RegisterRequest& request, const Wor
   ZKAPEX_CHECK(save(folder, deployment, bytes, secret, read, settings.force));
   watch.lap("write");
   report.registration = registered.digest;
+  report.registration_sha256 = sha256(bytes);
   report.registration_bytes = bytes.size();
   return report;
 }

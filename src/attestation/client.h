@@ -60,7 +60,8 @@ struct RegisterRequest {
   Path out;  // the client's folder
 };
 struct RegisterReport {
-  Sha256::Digest registration{};
+  Sha256::Digest registration{};  // the frame's digest, and that of the whole file
+  Sha256::Digest registration_sha256{};
   size_t registration_bytes = 0;
   Timings seconds;
 };

@@ -39,7 +39,7 @@ std::vector<std::string> warnings_of(const Mask& mask, const Layout& layout, con
 }
 
 Result<Verdict> make_mask(const Options& options) {
-  ZKAPEX_CHECK(check_output(options.out, options.common.force, {options.deployment, options.scores}));
+  ZKAPEX_CHECK(check_output(options.out, options.common.force, {options.deployment, options.scores, options.after}));
   ZKAPEX_TRY(FileWriter file, FileWriter::create(options.out, {.overwrite = options.common.force}));
   ZKAPEX_TRY(const Decimal ratio, Decimal::parse(options.ratio));
   ZKAPEX_TRY(const Deployment deployment, read_deployment(options.deployment));

@@ -30,6 +30,7 @@ Result<Verdict> run_register(const Options& options) {
                     fmt::format("{}: registered; send registration.zka, keep secret.zka", request.out.string())};
   report.values["client"] = request.client;
   report.values["registration"] = to_hex(done.registration);
+  report.values["registration_sha256"] = to_hex(done.registration_sha256);
   report.values["registration_bytes"] = done.registration_bytes;
   report.values["curvature"] = request.certificate ? "proved" : "assumed, not proved";
   report.values["seconds"] = timings_as_json(done.seconds);

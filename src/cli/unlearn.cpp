@@ -48,6 +48,7 @@ Result<Verdict> run_unlearn(const Options& options) {
   report.values["masked"] = done.masked;
   report.values["blocks"] = done.summary.blocks;
   report.values["proof_bytes"] = done.proof_bytes;
+  report.values["proof_sha256"] = to_hex(done.proof_sha256);
   if (request.op == Operator::kGroupObs) {
     report.values["masked_blocks"] = done.summary.masked_blocks;
     report.values["blocks_in_double_precision"] = done.summary.double_precision;

@@ -61,6 +61,7 @@ Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings&
   report.attempt = pending.attempt();
   report.masked = inputs.mask.support.size();
   report.proof_bytes = proof.size();
+  report.proof_sha256 = sha256(proof);
   return report;
 }
 

@@ -19,6 +19,7 @@ struct UnlearnReport {
   Attempt attempt;
   uint64_t masked = 0;
   size_t proof_bytes = 0;
+  Sha256::Digest proof_sha256{};  // of the file
   std::vector<Widened> widened;
   Timings seconds;
 };
