@@ -6,7 +6,7 @@ export JOBS
 SOURCES = $(shell find src -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build core demo test tsan bench lint format format-check fuzz mutants clean
+.PHONY: help deps build install core demo test tsan bench lint format format-check fuzz mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,11 @@ deps: ## install the packages that building and testing need, if any is missing
 build: ## build the program build/zkapex
 	@scripts/install-deps build learning
 	@scripts/build release zkapex
+
+PREFIX ?= /usr/local
+install: build ## install the programs, zkapex(1) and the documents under PREFIX (/usr/local), below DESTDIR if that is set
+	@scripts/man-page build/zkapex >build/zkapex.1
+	@cmake --install build --prefix "$(PREFIX)"
 
 demo: build ## the whole story on real images, five to seven minutes; then look at demo-out/report.html
 	@build/zkapex demo --force

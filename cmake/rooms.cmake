@@ -1,6 +1,7 @@
 # Each folder of src/ is a room: one static library, one test program. A room links only rooms that it may include
 # (src/rooms_test.py checks the includes). New .cpp and _test.cpp files are picked up by themselves, also in the room's
 # folder attacks/.
+include(GNUInstallDirs)
 enable_testing()
 if(ZKAPEX_TESTS)
   find_package(GTest REQUIRED)
@@ -17,6 +18,10 @@ if(ZKAPEX_TESTS)
   endif()
   add_test(NAME reference COMMAND ${Python3_EXECUTABLE} -m unittest discover -s ${CMAKE_SOURCE_DIR}/reference)
 endif()
+
+# GCC 12 forgets of precompiled headers that they are the system's, and tells its known false findings in std::string.
+set(precompiled_flags $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds> $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow> $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overread>)
 
 # PRECOMPILE: a header that takes most of the time to compile a file, read once for all of the room.
 # PRECOMPILED_BY: the room whose header that is.
@@ -36,6 +41,7 @@ function(zkapex_room name)
   target_link_libraries(zkapex_${name} PUBLIC zkapex_options ${ROOM_ROOMS} ${ROOM_LIBRARIES})
   if(ROOM_PRECOMPILE)
     target_precompile_headers(zkapex_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src/${ROOM_PRECOMPILE})
+    target_compile_options(zkapex_${name} PRIVATE ${precompiled_flags})
     set(ROOM_PRECOMPILED_BY ${name})
   elseif(ROOM_PRECOMPILED_BY)
     target_precompile_headers(zkapex_${name} REUSE_FROM zkapex_${ROOM_PRECOMPILED_BY})
@@ -54,7 +60,7 @@ function(zkapex_room name)
     else()
       target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h>)
       # Optimising tests costs more time than it saves; what they test is optimised.
-      target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)
+      target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1> ${precompiled_flags})
     endif()
     gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
@@ -118,6 +124,15 @@ if(ZKAPEX_LEARNING)
   target_precompile_headers(zkapex-learning REUSE_FROM zkapex_learning)
   add_dependencies(zkapex zkapex-learning)
 endif()
+install(TARGETS zkapex RUNTIME)
+if(ZKAPEX_LEARNING)
+  install(TARGETS zkapex-learning RUNTIME)
+endif()
+install(FILES ${CMAKE_BINARY_DIR}/zkapex.1 TYPE MAN PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ
+  RENAME man1/zkapex.1)
+install(FILES README.md LICENSE TYPE DOC)
+install(DIRECTORY docs TYPE DOC)
+
 function(zkapex_command_test name)
   add_test(NAME ${name}_commands
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/cli/${name}_test.py $<TARGET_FILE:zkapex>)

@@ -34,7 +34,10 @@ void add_command(CLI::App& parent, const CommandName& command, char** argv, Acti
 }  // namespace
 
 void add_learning_commands(CLI::App& app, char** argv, Action& action) {
-  for (const CommandName& command : kLearningCommands) add_command(app, command, argv, action);
+  for (const CommandName& command : kLearningCommands) {
+    add_command(app, command, argv, action);
+    app.get_subcommand(command.name)->group("Learning");
+  }
   add_command(*app.get_subcommand("bench"), kBenchLearning, argv, action);
 }
 

@@ -26,6 +26,11 @@ constexpr const char* kFooter =
     "Environment: ZKAPEX_CPU=portable does without vector instructions; generators of commitments are kept in\n"
     "$ZKAPEX_CACHE, else $XDG_CACHE_HOME/zkapex, else ~/.cache/zkapex.";
 
+// The help's parts: who runs what.
+void group(CLI::App& app, const char* name, std::initializer_list<const char*> commands) {
+  for (const char* command : commands) app.get_subcommand(command)->group(name);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -41,6 +46,10 @@ int main(int argc, char** argv) {
     add_verify(app, action);
     add_inspect(app, action);
     add_bench(app, action);
+    group(app, "Provider", {"deploy", "admit", "mask", "verify"});
+    group(app, "Client", {"curvature", "register", "unlearn", "settle"});
+    group(app, "Anyone", {"inspect"});
+    group(app, "Measuring", {"bench"});
 #ifdef ZKAPEX_LEARNING
     add_learning_commands(app, argv, action);
 #endif
