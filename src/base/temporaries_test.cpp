@@ -118,14 +118,15 @@ TEST_F(TemporariesTest, WhatIsBeingWrittenAndWhatHasOtherNamesStays) {
   auto writer = FileWriter::create(at("file"));
   auto folder = TemporaryFolder::create(at("folder"));
   ASSERT_TRUE(writer.ok() && folder.ok());
-  for (const char* name : {"a.tmp-0123456789abcde", "a.tmp-0123456789abcdeg", ".tmp-0123456789abcdef", "tmp", "a.tmp-"})
+  for (const char* name : {"a.tmp-0123456789abcde", "a.tmp-0123456789abcdeg", ".tmp-0123456789abcdef", "tmp", "a.tmp-",
+                           "a.old-0123456789abcdef"})
     write_half(at(name));
   write_half(at("a.tmp-0123456789abcdef"));
   fs::create_symlink("tmp", at("b.tmp-0123456789abcdef"));  // not followed, and nothing that we made
   remove_stale_temporaries(folder_);
   EXPECT_FALSE(fs::exists(at("a.tmp-0123456789abcdef")));
   EXPECT_TRUE(fs::exists(at("tmp")));
-  EXPECT_EQ(entries(), 2U + 5U + 1U);
+  EXPECT_EQ(entries(), 2U + 6U + 1U);
   EXPECT_TRUE(writer->commit().ok());
   EXPECT_TRUE(folder->commit().ok());
 }
