@@ -104,7 +104,7 @@ enum class Reason {
       return "Ask the client to register with a certificate, or waive it with --allow-uncertified: then no error is "
              "certified.";
     case Reason::kFile:
-      return "Ask the client to send the file again.";
+      return "Ask the client to send the file again, as a plain file.";
   }
   return "See docs/reasons.md.";
 }

@@ -31,11 +31,7 @@ TEST_F(WindowTest, HonestWindowsAreAccepted) {
 
 // A bound of 57 bits: one of them in the last slack plane, whose other places count nothing.
 TEST_F(WindowTest, SlacksUseAllTheirBits) {
-  TestWindow window({}, pool_);
-  Parameters parameters = window.deployment->parameters();
-  parameters.error = {.digits = 100000, .places = 0};
-  window.deployment = *Deployment::make(window.deployment->layout(), parameters);
-  window.mask.deployment = window.deployment->digest();
+  const TestWindow window({.floor = 1'000'000 * WindowOptions().floor}, pool_);
   ASSERT_EQ(window.deployment->slack_bits(), 57U);
   const Result<WindowProof> proof = window.prove(pool_);
   ASSERT_TRUE(proof.ok()) << proof.error().message;

@@ -186,7 +186,7 @@ class WithWorld(unittest.TestCase):
         run = self.verify(**arguments)
         self.assertEqual((run.returncode, run.stderr), (1, ""), run)
         self.assertRegex(run.stdout, rf"\Arejected \({reason}\): [^\n]+\n")
-        self.assertNotIn("certified", run.stdout)
+        self.assertNotIn("certified error", run.stdout)
         run = self.verify(**{**arguments, "flags": [*arguments.get("flags", ()), "--json"]})
         self.assertEqual(run.returncode, 1)
         verdict = json.loads(run.stdout)

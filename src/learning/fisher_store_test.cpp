@@ -74,7 +74,7 @@ TEST_F(FisherStore, HoldsTheFactorsOfTheBlocksInTheOrderOfTheLayout) {
 
 TEST_F(FisherStore, IsTheSameInLittleMemoryAndWhenResumed) {
   ASSERT_TRUE(write_fisher_store(*model_, batches(), *deployment_, {}, directory_.path() / "whole", pool_).ok());
-  FisherStoreOptions little{.damping = {}, .memory = 40 * 4 * 16 * (16 + 64)};  // 40 blocks at a time
+  FisherStoreOptions little{.damping = {}, .memory = 40 * 4 * 16 * (16 + 64), .run = {}};  // 40 blocks at a time
   int calls = 0;
   const BatchSource broken = [&](const BatchVisitor& visit) -> Status {
     if (++calls == 3) return error("stopped");
