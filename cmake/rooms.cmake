@@ -154,4 +154,7 @@ if(ZKAPEX_SANITIZE)
     target_compile_options(zkapex_${room} PRIVATE -O2)
   endforeach()
   target_compile_options(zkapex_cli PRIVATE -O0)
+  if(TARGET cli_test)
+    target_compile_options(cli_test PRIVATE -O0)  # its precompiled header is the room's
+  endif()
 endif()

@@ -173,6 +173,8 @@ class ProofFile:
         refuse_if(operator not in OPERATORS, f"there is no operator {operator}")
         deployment, registration, mask, model = r.raw(32), r.raw(32), r.raw(32), r.raw(32)
         client, window = r.text(MAX_IDENTIFIER), r.text(MAX_IDENTIFIER)
+        check_identifier(client)
+        check_identifier(window)
         return ProofFile(
             OPERATORS[operator], deployment, registration, mask, model, client, window, r.cut(), r.proof()
         )

@@ -94,7 +94,8 @@ enum class Reason {
     case Reason::kMask:
       return "Give the mask that was published for this window, made with mask --after the one before.";
     case Reason::kWindow:
-      return "Nothing is to be done: this client's window was accepted before.";
+      return "This client's window was accepted before: the client settles that proof as accepted, and this one counts "
+             "for nothing.";
     case Reason::kModel:
       return "Ask for the windows in their order: the client applied one that you have not accepted, or settled one "
              "that you rejected.";

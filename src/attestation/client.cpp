@@ -68,7 +68,7 @@ Status save(const ClientFolder& folder, const Deployment& deployment, const Byte
   ZKAPEX_TRY(SecretWriter writer, prepare_secret(folder.secret(), secret, deployment, read, force));
   ZKAPEX_CHECK(write_file(folder.deployment(), deployment.serialize(), {.overwrite = true}));
   ZKAPEX_CHECK(write_file(folder.registration(), registration, {.overwrite = true}));
-  for (const Path& old : {folder.mask(), folder.pending(), folder.settling()}) {
+  for (const Path& old : {folder.mask(), folder.settled_proof(), folder.pending(), folder.settling()}) {
     std::error_code failed;
     std::filesystem::remove_all(old, failed);
     if (failed) return error("cannot remove {}: {}", old.string(), failed.message());
@@ -105,6 +105,8 @@ Result<RegisterReport> register_client(const RegisterRequest& request, const Wor
   ZKAPEX_TRY(const RegistrationInputs inputs, RegistrationInputs::open(request));
   const Deployment& deployment = inputs.deployment;
   const ClientFolder folder{request.out};
+  if (is_temporary_name(folder.folder.filename().string()) || std::filesystem::exists(folder.folder / "clients"))
+    return error("{} cannot be a client's folder: choose a new one", folder.folder.string());
   ZKAPEX_CHECK(make_private_folder(folder.folder));
   ZKAPEX_TRY(const FolderLock lock, FolderLock::take(folder.folder));
   // The secret comes last: files beside none are what an interrupted registration left.

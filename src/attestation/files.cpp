@@ -145,7 +145,9 @@ Result<ProofFile> ProofFile::decode(ByteView file) {
   ZKAPEX_TRY(out.mask, in.array<32>());
   ZKAPEX_TRY(out.model, in.array<32>());
   ZKAPEX_TRY(out.client, in.text(kMaxClientName));
+  ZKAPEX_CHECK(check_client_name(out.client));
   ZKAPEX_TRY(out.window, in.text(Mask::kMaxWindow));
+  ZKAPEX_CHECK(check_name(out.window, "the window identifier"));
   ZKAPEX_TRY(out.segmentation, get_segmentation(in));
   ZKAPEX_TRY(out.proof, get_proof(in));
   return out;

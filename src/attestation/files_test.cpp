@@ -271,6 +271,8 @@ TEST_F(MalformedContent, OfAProof) {
   EXPECT_NE(refusal<ProofFile>(proof(3, "a", "w", 0, 0)).find("operator"), std::string::npos);
   EXPECT_NE(refusal<ProofFile>(proof(1, std::string(256, 'a'), "w", 0, 0)), "");
   EXPECT_NE(refusal<ProofFile>(proof(1, "a", std::string(256, 'w'), 0, 0)), "");
+  EXPECT_NE(refusal<ProofFile>(proof(1, "a\n", "w", 0, 0)).find("control characters"), std::string::npos);
+  EXPECT_NE(refusal<ProofFile>(proof(1, "a", "w\x1b", 0, 0)).find("control characters"), std::string::npos);
   EXPECT_NE(refusal<ProofFile>(proof(1, "a", "w", 1 << 22, 0)).find("do not fit"), std::string::npos);
   EXPECT_NE(refusal<ProofFile>(proof(1, "a", "w", 0, 1)).find("are left"), std::string::npos);
 }

@@ -76,6 +76,8 @@ Path directory_of(const Path& path) { return path.has_parent_path() ? path.paren
 // Says why `path` may not be written, if it may not.
 Status check_target(const Path& path, bool overwrite) {
   if (!path.has_filename()) return error("cannot write {}: not the name of a file", path.string());
+  if (is_temporary_name(path.filename().string()))
+    return error("cannot write {}: such names are for temporary files; choose another", path.string());
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) {
     return errno == ENOENT ? Status(Done{}) : file_failure("write", path, errno);
@@ -208,11 +210,13 @@ Status write_file(const Path& path, ByteView bytes, WriteOptions options) {
 }
 
 Result<FileReader> FileReader::open(const Path& path) {
-  Descriptor file(retry_if_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+  // Without waiting for the other end of a pipe.
+  Descriptor file(retry_if_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); }));
   if (!file.ok()) return file_failure("read", path, errno);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return file_failure("read", path, errno);
   if (S_ISDIR(info.st_mode)) return file_failure("read", path, EISDIR);
+  if (!S_ISREG(info.st_mode)) return error("cannot read {}: not a regular file", path.string());
   return FileReader(path, file.release(), static_cast<uint64_t>(info.st_size));
 }
 
@@ -270,7 +274,7 @@ FolderLock::~FolderLock() {
 }
 
 Result<MappedFile> MappedFile::open(const Path& path) {
-  const Descriptor file(retry_if_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+  const Descriptor file(retry_if_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); }));
   if (!file.ok()) return file_failure("read", path, errno);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return file_failure("read", path, errno);

@@ -239,5 +239,18 @@ TEST_F(FilesTest, MappingsMoveAndOutliveTheirFile) {
   EXPECT_EQ(to_hex(moved.bytes()), to_hex(view("second")));
 }
 
+TEST_F(FilesTest, NamesOfTemporariesAreNotForOutputs) {
+  const Status refused = write_file(at("out.tmp-0123456789abcdef"), view("x"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("temporary"), std::string::npos);
+  EXPECT_TRUE(write_file(at("out.tmp-0123456789abcde"), view("x")).ok());
+}
+
+TEST_F(FilesTest, PipesAreNotWaitedFor) {
+  ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(FileReader::open(at("pipe")).ok());
+  EXPECT_FALSE(MappedFile::open(at("pipe")).ok());
+}
+
 }  // namespace
 }  // namespace zkapex

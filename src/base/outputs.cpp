@@ -2,6 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
+
 namespace zkapex {
 
 namespace {
@@ -48,6 +51,25 @@ Status check_outputs(const std::vector<Path>& outputs, const std::vector<Path>& 
     if (!force && fs::exists(fs::symlink_status(out, failed)))
       return error("{} exists already; choose another name, or --force to replace it", out.string());
   }
+  return Done{};
+}
+
+Status check_no_record(const Path& output) {
+  std::error_code failed;
+  if (output.empty() || !fs::exists(output, failed)) return Done{};
+  const Path folder = folder_of(fs::weakly_canonical(output, failed));
+  const bool beside = fs::exists(folder / "secret.zka", failed) || fs::exists(folder / "registered.zka", failed) ||
+                      fs::is_directory(folder / "clients", failed);
+  bool record = beside && output.extension() == ".zka";
+  if (const Result<FileReader> file = FileReader::open(output); file.ok() && file->size() >= 8) {
+    std::array<uint8_t, 8> magic{};
+    constexpr std::string_view kRecords[] = {"ZKAPEXSC", "ZKAPEXRG", "ZKAPEXCM", "ZKAPEXRD"};
+    record = record || (file->read_at(0, magic).ok() && std::ranges::any_of(kRecords, [&](std::string_view kind) {
+                          return std::ranges::equal(view(kind), magic);
+                        }));
+  }
+  if (record)
+    return error("{} is a record of a client or a provider; choose another name for the output", output.string());
   return Done{};
 }
 

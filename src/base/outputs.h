@@ -12,4 +12,8 @@ namespace zkapex {
 // checkpoint in it. Empty paths are none.
 [[nodiscard]] Status check_outputs(const std::vector<Path>& outputs, const std::vector<Path>& inputs, bool force);
 
+// An error where `output` is a record that a client or a provider keeps, also of another one: their secrets,
+// registrations and commitments, and whatever lies beside them.
+[[nodiscard]] Status check_no_record(const Path& output);
+
 }  // namespace zkapex

@@ -69,5 +69,26 @@ TEST_F(OutputsTest, WhatExistsIsReplacedOnlyByForce) {
   EXPECT_TRUE(says(refusal({at("dangling")}, {}, false), "exists already"));
 }
 
+TEST_F(OutputsTest, RecordsOfClientsAndProvidersAreKept) {
+  const auto refused = [](const Path& path) { return !check_no_record(path).ok(); };
+  EXPECT_FALSE(refused({}));
+  EXPECT_FALSE(refused(at("in")));
+  EXPECT_FALSE(refused(at("nowhere")));
+  for (const char* kind : {"ZKAPEXSC", "ZKAPEXRG", "ZKAPEXCM", "ZKAPEXRD"}) {
+    ASSERT_TRUE(write_file(at("record"), view(kind), {.overwrite = true}).ok());
+    EXPECT_TRUE(refused(at("record"))) << kind;
+  }
+  ASSERT_TRUE(write_file(at("deployment.zka"), view("ZKAPEXDP")).ok());
+  EXPECT_FALSE(refused(at("deployment.zka")));
+  for (const char* beside : {"secret.zka", "registered.zka"}) {
+    ASSERT_TRUE(write_file(at(beside), view("x")).ok());
+    EXPECT_TRUE(refused(at("deployment.zka"))) << beside;
+    fs::remove(at(beside));
+  }
+  fs::create_directory(at("clients"));
+  EXPECT_TRUE(refused(at("deployment.zka")));
+  EXPECT_FALSE(refused(at("in")));
+}
+
 }  // namespace
 }  // namespace zkapex

@@ -60,14 +60,6 @@ void remove_all_and_end(int signal) {
   ::raise(signal);  // its default action again, and unblocked: this ends the process as the sender expects
 }
 
-bool is_temporary(std::string_view name) {
-  if (name.size() <= kMark.size() + kDigits) return false;
-  const std::string_view end = name.substr(name.size() - kMark.size() - kDigits);
-  return end.starts_with(kMark) && std::ranges::all_of(end.substr(kMark.size()), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
-}
-
 // Nobody holds its lock: whoever made it is gone.
 void remove_if_stale(const Path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -80,6 +72,14 @@ void remove_if_stale(const Path& path) {
 }
 
 }  // namespace
+
+bool is_temporary_name(std::string_view name) {
+  if (name.size() <= kMark.size() + kDigits) return false;
+  const std::string_view end = name.substr(name.size() - kMark.size() - kDigits);
+  return end.starts_with(kMark) && std::ranges::all_of(end.substr(kMark.size()), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
 
 TemporaryName::TemporaryName(Path path) : path_(std::move(path)), slot_(claim_slot(path_)) {}
 
@@ -155,7 +155,7 @@ void remove_stale_temporaries(const Path& folder) {
   std::error_code failed;
   std::vector<Path> found;
   for (std::filesystem::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
-    if (is_temporary(at->path().filename().native())) found.push_back(at->path());
+    if (is_temporary_name(at->path().filename().native())) found.push_back(at->path());
   }
   for (const Path& path : found) remove_if_stale(path);
 }

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -58,6 +59,9 @@ class TemporaryFolder {
   std::vector<TemporaryName> files_;
   int descriptor_;  // locked: somebody is at work here
 };
+
+// NAME.tmp-<16 hexadecimal digits>: nothing else may be called so, since it would be swept away.
+[[nodiscard]] bool is_temporary_name(std::string_view name);
 
 // Removes what processes that are no more left in a folder. What a living one writes is locked, and stays.
 void remove_stale_temporaries(const Path& folder);

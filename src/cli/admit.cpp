@@ -20,7 +20,7 @@ struct Options {
   bool allow_uncertified = false;
 };
 
-void print(const Options& options, const std::vector<Admission>& admissions) {
+void print(const Options& options, const std::vector<Admission>& admissions, const std::vector<std::string>& loose) {
   if (options.common.json) {
     auto list = nlohmann::ordered_json::array();
     for (size_t k = 0; k < admissions.size(); ++k) {
@@ -28,7 +28,8 @@ void print(const Options& options, const std::vector<Admission>& admissions) {
       entry.update(as_json(admissions[k]));
       list.push_back(std::move(entry));
     }
-    const nlohmann::ordered_json all{{"ledger", options.ledger.string()}, {"registrations", list}};
+    nlohmann::ordered_json all{{"ledger", options.ledger.string()}, {"registrations", list}};
+    if (!loose.empty()) all["loose"] = loose;
     fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
@@ -36,10 +37,12 @@ void print(const Options& options, const std::vector<Admission>& admissions) {
     const Admission& admission = admissions[k];
     const std::string accepted =
         fmt::format("admitted{}: client {}", admission.known ? " before" : "", in_quotes(admission.client));
-    Report report{fmt::format("{}: {}", options.registrations[k].string(), verdict_line(admission.rejection, accepted)),
+    Report report{fmt::format("{}, file {}", verdict_line(admission.rejection, accepted),
+                              in_quotes(options.registrations[k].string())),
                   for_people(as_json(admission))};
     report.print(false);
   }
+  for (const std::string& sentence : loose) fmt::print("loose: {}\n", sentence);
 }
 
 Result<Verdict> run_admit(const Options& options) {
@@ -58,7 +61,7 @@ Result<Verdict> run_admit(const Options& options) {
       progress.advance();
     }
   }
-  print(options, admissions);
+  print(options, admissions, deployment.loose());
   return rejected ? Verdict::kRejected : Verdict::kDone;
 }
 

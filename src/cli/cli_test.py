@@ -102,6 +102,11 @@ class Cli(unittest.TestCase):
             for flag in ("--json", "--quiet", "--threads", "--memory"):
                 self.assertIn(flag, text, command)
 
+    def test_an_error_that_cannot_be_written_is_one_too(self):
+        with open("/dev/full", "w") as full:
+            run = subprocess.run([PROGRAM, "inspect", "nowhere.zka"], stdout=subprocess.DEVNULL, stderr=full, timeout=60)
+        self.assertEqual(run.returncode, 2)
+
     def test_output_that_cannot_be_written_is_an_error(self):
         with open("/dev/full", "w") as full:
             for arguments in (["--version"], ["--help"], ["bench", "kernels", "--quick", "-q", "--only=scalar_mul"]):

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "attestation/inputs.h"
+#include "base/names.h"
 #include "base/random.h"
 #include "cli/work.h"
 #include "unlearning/ranking.h"
@@ -65,13 +66,16 @@ Result<Verdict> make_mask(const Options& options) {
   }
   if (!options.after.empty()) {
     ZKAPEX_TRY(const Mask earlier, read_mask(options.after, deployment));
+    if (earlier.window == mask.window)
+      return error("{} is the mask of the window '{}' itself; give --window a new name", options.after.string(),
+                   mask.window);
     mask.continue_from(earlier);
   }
   ZKAPEX_CHECK(mask.check());
   const Bytes bytes = mask.serialize();
   ZKAPEX_CHECK(file.write(bytes));
   ZKAPEX_CHECK(file.commit());
-  Report report{.headline = fmt::format("{}: a mask for the window {}", options.out.string(), mask.window)};
+  Report report{.headline = fmt::format("{}: a mask for the window {}", options.out.string(), in_quotes(mask.window))};
   report.values["file_bytes"] = bytes.size();
   report.values["mask"] = to_hex(mask.digest());
   report.values["sha256"] = to_hex(sha256(bytes));

@@ -28,7 +28,8 @@ class Failure {
       : json_(std::any_of(argv, argv + argc, [](const char* a) { return std::string_view(a) == "--json"; })) {}
 
   [[nodiscard]] int report(const std::string& message) const {
-    fmt::print(stderr, "zkapex: {}\n", message);
+    // Nothing that throws: where stderr cannot be written, the exit status still tells.
+    std::fputs(("zkapex: " + message + "\n").c_str(), stderr);
     // Text that is not UTF-8, from a path, must not turn one error into another.
     const auto lenient = nlohmann::json::error_handler_t::replace;
     if (json_) {

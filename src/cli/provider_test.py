@@ -155,6 +155,39 @@ class Provider(WithWorld):
         line = run.stdout.splitlines()[0]
         self.assertTrue(line.startswith('rejected  folder "accepted  folder", client "mallory\\": accepted'), line)
 
+    def test_what_clients_choose_is_quoted_everywhere(self):
+        for name in ("alice-1.zka", "alice/registration.zka"):
+            shown = zkapex("inspect", self.root / name).stdout
+            self.assertIn('"alice"\n', shown)
+        hostile = self.scratch / 'x: admitted: client "alice"\n  curvature  proved\nfoo'
+        hostile.mkdir()
+        flip(self.root / "alice/registration.zka", hostile / "registration.zka", 40)
+        run = self.admit(hostile / "registration.zka")
+        self.assertTrue(run.stdout.startswith("rejected (file): "), run.stdout)
+        self.assertNotIn("\nfoo", run.stdout)
+
+    def test_only_what_was_proved_is_called_so(self):
+        data = bytearray((self.root / "bob/registration.zka").read_bytes())
+        data[12 + 32 + 4 + 3] = 1  # the certificate's flag, behind the frame, the deployment and the name
+        self.write_framed(self.scratch / "r.zka", data)
+        run = self.admit(self.scratch / "r.zka")
+        self.assertEqual(run.returncode, 1, run)
+        self.assertNotIn("proved", run.stdout)
+
+    def test_records_are_not_replaced_by_outputs(self):
+        ledger = self.new_ledger()
+        before = {p: p.read_bytes() for p in ledger.rglob("*") if p.is_file()}
+        mask = ["mask", "--deployment", self.root / "deployment.zka", "--scores", self.root / "scores-w1.zka.safetensors",
+                "--ratio", "0.1", "--window", "w9", "--force"]
+        for name in ("deployment.zka", "clients/alice/model.zka", "clients/alice/registered.zka"):
+            self.check_refused(zkapex(*mask, "-o", ledger / name), "record")
+        self.check_refused(self.unlearn(self.copy_of("alice"), "w1.zka", "--force", out=ledger / "clients/alice/model.zka"),
+                           "record")
+        self.check_refused(zkapex("register", "--deployment", self.root / "deployment.zka", "--model",
+                                  self.root / "alice.safetensors", "--curvature", self.root / "alice-store.zka", "--client",
+                                  "eve", "-o", ledger), "cannot be a client's folder")
+        self.assertEqual({p: p.read_bytes() for p in ledger.rglob("*") if p.is_file()}, before)
+
     # Proofs
 
     def test_flipped_bytes(self):

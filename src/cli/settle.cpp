@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/hardening.h"
+#include "base/names.h"
 #include "cli/work.h"
 
 namespace zkapex::cli {
@@ -27,7 +28,7 @@ Result<Verdict> run_settle(const Options& options) {
   const char* what = request.accepted
                          ? (done.before ? "accepted, and settled before" : "accepted, and the state moved on")
                          : "rejected, and the state is where it was";
-  Report report{.headline = fmt::format("{}: window {} {}", request.client.string(), done.window, what)};
+  Report report{.headline = fmt::format("{}: window {} {}", request.client.string(), in_quotes(done.window), what)};
   report.values["window"] = done.window;
   report.values["verdict"] = request.accepted ? "accepted" : "rejected";
   report.values["settled_before"] = done.before;
@@ -48,14 +49,17 @@ void add_settle(CLI::App& parent, Action& action) {
   command->add_flag("--rejected", options->rejected, "It was rejected, or never sent")->excludes(accepted);
   command->add_option("--window", request.window, "Which window, where several are pending");
   command->add_option("--proof", request.proof, "The proof that was sent, where a window was computed more than once");
+  command->add_flag("--all", request.all, "Rejected: all attempts of the window, none of which was accepted");
   options->common.offer_json(*command);
   command->footer(
       "unlearn leaves the state after a window in client/pending, and the client's own state as it was. Accepted: the\n"
       "pending state becomes the client's own, the next window starts from it, and the weights before are gone from "
       "the\n"
-      "folder. Rejected: the attempt is removed (all attempts of the window, unless --proof names one), and unlearn "
-      "can\n"
-      "be run again. Interrupted, the same command goes on.\n\n"
+      "folder. Rejected: the attempt is removed, and unlearn can be run again. Where a window was computed more than "
+      "once,\n"
+      "--proof says which attempt is meant: another may be the one that the provider accepted. A rejection (window) "
+      "says\n"
+      "that one was: settle that one as accepted. Interrupted, the same command, with --window, goes on.\n\n"
       "Examples:\n"
       "  zkapex settle --client client --accepted\n"
       "  zkapex settle --client client --rejected --window 2026-11\n"

@@ -10,6 +10,10 @@ std::string_view curvature_note(bool certificate) { return certificate ? "proved
 
 }  // namespace
 
+std::string certified_error(const Deployment& deployment, Operator op) {
+  return op == Operator::kGroupObs ? deployment.parameters().error.text() : "0";
+}
+
 std::vector<std::string> not_proved(const Judgement& judgement) {
   std::vector<std::string> out = {
       "that the curvature was computed from the client's own data",
@@ -43,8 +47,7 @@ nlohmann::ordered_json as_json(const Deployment& deployment, const Mask& mask, c
   if (!judgement.rejection) {
     out["leads_to"] = to_hex(judgement.next->digest());
     out["operator"] = name(judgement.op);
-    if (judgement.certificate)
-      out["certified_error"] = judgement.op == Operator::kGroupObs ? deployment.parameters().error.text() : "0";
+    if (judgement.certificate) out["certified_error"] = certified_error(deployment, judgement.op);
     out["curvature"] = curvature_note(judgement.certificate);
     out["masked"] = mask.support.size();
     if (const auto loose = deployment.loose(); !loose.empty()) out["loose"] = loose;
@@ -62,18 +65,17 @@ nlohmann::ordered_json as_json(const Admission& admission) {
   if (!admission.client.empty()) {
     out["client"] = admission.client;
     out["registration"] = to_hex(admission.registration);
-    out["curvature"] = curvature_note(admission.certificate);
   }
-  if (!admission.rejection) out["known_before"] = admission.known;
+  if (!admission.rejection) {
+    out["curvature"] = curvature_note(admission.certificate);
+    out["known_before"] = admission.known;
+  }
   out["registration_bytes"] = admission.registration_bytes;
   return out;
 }
 
 nlohmann::ordered_json for_people(nlohmann::ordered_json verdict) {
   for (const char* key : {"verdict", "reason", "detail"}) verdict.erase(key);
-  for (const char* key : {"client", "window"}) {
-    if (verdict.contains(key)) verdict[key] = in_quotes(verdict[key].get<std::string>());
-  }
   return verdict;
 }
 

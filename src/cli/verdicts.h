@@ -9,6 +9,9 @@
 
 namespace zkapex::cli {
 
+// How far a certified window may be from its operator.
+[[nodiscard]] std::string certified_error(const Deployment& deployment, Operator op);
+
 // What every accepted window leaves unproved, as sentences.
 [[nodiscard]] std::vector<std::string> not_proved(const Judgement& judgement);
 
@@ -18,7 +21,7 @@ void put_rejection(const Rejection& rejection, nlohmann::ordered_json& out);
                                              const Judgement& judgement);
 [[nodiscard]] nlohmann::ordered_json as_json(const Admission& admission);
 
-// Named values for people: names quoted, and nothing that the first line says already.
+// Named values for people: nothing that the first line says already.
 [[nodiscard]] nlohmann::ordered_json for_people(nlohmann::ordered_json verdict);
 
 }  // namespace zkapex::cli

@@ -81,7 +81,7 @@ void print_batch(const Options& options, const Provider& provider, const std::ve
                      ? fmt::format("{}: {}", name(judgement.rejection->reason), judgement.rejection->detail)
                      : fmt::format("{}, {}", name(judgement.op),
                                    judgement.certificate
-                                       ? fmt::format("certified error {}", deployment.parameters().error.text())
+                                       ? fmt::format("certified error {}", certified_error(deployment, judgement.op))
                                        : "curvature assumed, not proved, no certified error"));
     }
     fmt::print("window {}: {} accepted, {} rejected\n", in_quotes(provider.mask.window), accepted, rejected);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "attestation/secret_file.h"
+#include "base/names.h"
 #include "base/outputs.h"
 
 namespace zkapex::cli {
@@ -18,8 +19,14 @@ Path from_environment(const char* name) {
   return value == nullptr ? Path() : Path(value);
 }
 
+// Names that clients choose are quoted, and so is whatever a terminal might take for something else.
+std::string string_as_text(std::string_view key, const std::string& text) {
+  const bool plain = std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
+  return plain && key != "client" && key != "window" ? text : in_quotes(text);
+}
+
 std::string value_as_text(const std::string& key, const nlohmann::ordered_json& value) {
-  if (value.is_string()) return value.get<std::string>();
+  if (value.is_string()) return string_as_text(key, value.get<std::string>());
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (key.ends_with("_bytes")) return fmt::format("{} ({} bytes)", format_size(value), value.get<uint64_t>());
   if (value.is_number_float()) return fmt::format("{:.4g}", value.get<double>());
@@ -81,7 +88,7 @@ void Report::print(bool json) const {
 }
 
 void print_warnings(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) fmt::print(stderr, "zkapex: warning: {}\n", warning);
+  for (const std::string& warning : warnings) std::fputs(fmt::format("zkapex: warning: {}\n", warning).c_str(), stderr);
 }
 
 std::vector<std::string> mask_warnings(uint64_t masked, uint64_t covered) {
@@ -104,6 +111,7 @@ nlohmann::ordered_json history_as_json(const History& history) {
 
 Status check_output(const Path& path, bool force, const std::vector<Path>& inputs) {
   if (is_secret(path)) return error("{} is a client's secret state; nothing replaces that", path.string());
+  ZKAPEX_CHECK(check_no_record(path));
   return check_outputs({path}, inputs, force);
 }
 

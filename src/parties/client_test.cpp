@@ -67,7 +67,7 @@ class ClientTest : public ::testing::Test {
     return report.ok() ? "" : report.error().message;
   }
   static SettleRequest verdict(bool accepted, const std::string& name = "", const Path& proof = {}) {
-    return {.client = client(), .accepted = accepted, .window = name, .proof = proof};
+    return {.client = client(), .accepted = accepted, .window = name, .proof = proof, .all = proof.empty()};
   }
   static std::string refusal(const SettleRequest& request) {
     const auto report = settle(request);
@@ -182,6 +182,19 @@ TEST_F(ClientTest, OfSeveralAttemptsTheOneThatWasSentIsNamed) {
   ASSERT_TRUE(settle(verdict(true, "", at("out/b.zka"))).ok());
   EXPECT_EQ(bytes(files().secret()), wanted);
   EXPECT_EQ(pending(), Names{});
+}
+
+// The provider may have accepted the other attempt: none is thrown away that was not named.
+TEST_F(ClientTest, OfSeveralAttemptsNoneIsRejectedUnnamed) {
+  compute("w1", "a");
+  compute("w1", "b");
+  SettleRequest unnamed = verdict(false);
+  unnamed.all = false;
+  EXPECT_TRUE(says(refusal(unnamed), "--proof"));
+  EXPECT_EQ(pending().size(), 2U);
+  ASSERT_TRUE(settle(verdict(true, "", at("out/a.zka"))).ok());
+  EXPECT_TRUE(settle(verdict(true, "w1", at("out/a.zka")))->before);
+  EXPECT_TRUE(says(refusal(verdict(true, "w1", at("out/b.zka"))), "settled with another proof"));
 }
 
 TEST_F(ClientTest, TwoWindowsMayWaitAndOneIsAccepted) {

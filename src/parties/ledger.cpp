@@ -2,6 +2,7 @@
 
 #include "attestation/inputs.h"
 #include "base/names.h"
+#include "base/temporaries.h"
 
 namespace zkapex {
 
@@ -26,7 +27,7 @@ bool is_ledger(const Path& folder) {
 bool may_become_ledger(const Path& folder) {
   std::error_code none;
   for (const auto& item : std::filesystem::directory_iterator(folder, none)) {
-    if (item.path() != clients_in(folder)) return false;
+    if (item.path() != clients_in(folder) && !is_temporary_name(item.path().filename().string())) return false;
   }
   return true;
 }
@@ -47,7 +48,10 @@ Result<Ledger> Ledger::open_or_create(const Path& folder, const Deployment& depl
     if (!may_become_ledger(folder))
       return error("{} holds other files and is no ledger: choose a new folder", folder.string());
     ZKAPEX_CHECK(make_folder(clients_in(folder)));
-    ZKAPEX_CHECK(write_file(deployment_in(folder), deployment.serialize()));
+    ZKAPEX_TRY(const FolderLock lock, FolderLock::take(folder));  // one maker; whoever comes later finds it made
+    if (!is_ledger(folder)) {
+      ZKAPEX_CHECK(write_file(deployment_in(folder), deployment.serialize()));
+    }
   }
   ZKAPEX_TRY(Ledger ledger, open(folder));
   if (ledger.deployment().digest() != deployment.digest())
@@ -65,7 +69,8 @@ Result<std::optional<ClientRecord>> Ledger::find(const std::string& client) cons
   ClientRecord out;
   ZKAPEX_TRY(out.registered, read_public_file<Registered>(folder / "registered.zka"));
   ZKAPEX_TRY(out.current, read_public_file<ModelCommitment>(folder / "model.zka"));
-  if (out.registered.client != client) return error("{} is the entry of another client", folder.string());
+  if (out.registered.client != client || out.current.registration != out.registered.digest)
+    return error("{}: the files of this entry do not belong together, or to this client", folder.string());
   if (!out.current.windows.empty()) {
     ZKAPEX_TRY(out.last_mask, read_mask(mask(out.current.windows.back().mask), deployment_));
   }

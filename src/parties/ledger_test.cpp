@@ -107,6 +107,24 @@ TEST_F(LedgerTest, AnEntryBegunAndNotFinishedIsMadeAnew) {
   EXPECT_TRUE(made.find("alice")->has_value());
 }
 
+// What a first admission left that was killed does not keep the folder from becoming a ledger.
+TEST_F(LedgerTest, IsMadeWhereMakingItWasCutShort) {
+  std::filesystem::create_directories(folder() / "clients");
+  ASSERT_TRUE(write_file(folder() / "x", Bytes{1}).ok());
+  EXPECT_FALSE(Ledger::open_or_create(folder(), world_->deployment).ok());
+  std::filesystem::rename(folder() / "x", folder() / "deployment.zka.tmp-0123456789abcdef");
+  EXPECT_TRUE(Ledger::open_or_create(folder(), world_->deployment).ok());
+}
+
+TEST_F(LedgerTest, AModelOfAnotherRegistrationIsAnError) {
+  const Ledger made = ledger();
+  ASSERT_EQ(answer(made, registration()), "admitted");
+  ModelCommitment other = world_->registered->model;
+  other.registration[0] ^= 1;
+  ASSERT_TRUE(write_file(folder() / "clients/alice/model.zka", other.encode(), {.overwrite = true}).ok());
+  EXPECT_FALSE(made.find("alice").ok());
+}
+
 TEST_F(LedgerTest, EntriesAreOfTheirClientAndDeployment) {
   {
     const Ledger made = ledger();

@@ -45,13 +45,27 @@ bool one_window(const std::vector<Attempt>& attempts) {
   return std::ranges::all_of(attempts, [&](const Attempt& a) { return a.window == attempts.front().window; });
 }
 
-// Those that the request is about.
-Result<std::vector<Attempt>> named_attempts(const SettleRequest& request, std::vector<Attempt> attempts) {
-  std::string id;
-  if (!request.proof.empty()) {
-    ZKAPEX_TRY(const Bytes proof, read_file(request.proof, kMaxPublicFile));
-    id = attempt_id(proof);
+// Of the proof that the request names; empty where it names none.
+Result<std::string> named_id(const SettleRequest& request) {
+  if (request.proof.empty()) return std::string();
+  ZKAPEX_TRY(const Bytes proof, read_file(request.proof, kMaxPublicFile));
+  return attempt_id(proof);
+}
+
+// Of a window that was settled before: the proof that is named now must be the one that was accepted then.
+Result<SettleReport> settled_before(const ClientFolder& client, const std::string& window, const std::string& id,
+                                    const History& done) {
+  if (!id.empty() && window == done.back().window) {
+    ZKAPEX_TRY(const Bytes proof, read_file(client.settled_proof(), kMaxPublicFile));
+    if (attempt_id(proof) != id)
+      return error("the window '{}' was settled with another proof, attempt {}", window, attempt_id(proof));
   }
+  return SettleReport{window, true, {}, done};
+}
+
+// Those that the request is about.
+Result<std::vector<Attempt>> named_attempts(const SettleRequest& request, const std::string& id,
+                                            std::vector<Attempt> attempts) {
   const std::string all = list_of(attempts);
   std::erase_if(attempts, [&](const Attempt& a) {
     return (!id.empty() && a.id != id) || (!request.window.empty() && a.window != request.window);
@@ -104,6 +118,8 @@ Status recover(const ClientFolder& client, const std::function<void()>& between_
   if (!fs::exists(client.settling(), failed)) return Done{};
   ZKAPEX_CHECK(rename_if_there(client.settling() / "mask.zka", client.mask()));
   next_change();
+  ZKAPEX_CHECK(rename_if_there(client.settling() / "proof.zka", client.settled_proof()));
+  next_change();
   ZKAPEX_CHECK(rename_if_there(client.settling() / "secret.zka", client.secret()));
   next_change();
   ZKAPEX_CHECK(remove_folder(client.pending()));
@@ -120,17 +136,18 @@ Result<SettleReport> settle(const SettleRequest& request) {
   ZKAPEX_TRY(const Deployment deployment, read_deployment(client.deployment()));
   ZKAPEX_TRY(const ClientSecret current, read_secret_header(client.secret()));
   const History& done = current.windows;
-  if (unfinished && request.accepted && request.window.empty()) return SettleReport{done.back().window, true, {}, done};
+  ZKAPEX_TRY(const std::string id, named_id(request));
+  if (unfinished && request.accepted && request.window.empty())
+    return settled_before(client, done.back().window, id, done);
   if (has_applied(done, request.window)) {
-    if (request.accepted) return SettleReport{request.window, true, {}, done};
+    if (request.accepted) return settled_before(client, request.window, id, done);
     return error("the window '{}' was accepted and settled before", request.window);
   }
   ZKAPEX_TRY(std::vector<Attempt> pending, pending_attempts(client));
-  ZKAPEX_TRY(const std::vector<Attempt> attempts, named_attempts(request, std::move(pending)));
+  ZKAPEX_TRY(const std::vector<Attempt> attempts, named_attempts(request, id, std::move(pending)));
   if (!one_window(attempts)) return error("several windows are pending; say which by --window: {}", list_of(attempts));
-  if (request.accepted && attempts.size() > 1)
-    return error("the window was computed more than once; say which proof was accepted by --proof: {}",
-                 list_of(attempts));
+  if (attempts.size() > 1 && (request.accepted || !request.all))
+    return error("the window was computed more than once; say which proof was meant by --proof: {}", list_of(attempts));
   SettleReport report{attempts.front().window, false, {}, current.windows};
   for (const Attempt& attempt : attempts) report.attempts.push_back(attempt.id);
   if (!request.accepted) {
@@ -150,8 +167,9 @@ Status check_no_client_state(const ClientFolder& client, const Path& out) {
   const Path inside = target.lexically_relative(folder);
   const bool in_state_folder =
       !inside.empty() && (*inside.begin() == client.pending().filename() || *inside.begin() == "settling");
-  const Status replaced =
-      check_outputs({out}, {client.deployment(), client.registration(), client.secret(), client.mask()}, true);
+  const Status replaced = check_outputs(
+      {out}, {client.deployment(), client.registration(), client.secret(), client.mask(), client.settled_proof()},
+      true);
   if (replaced.ok() && !in_state_folder) return Done{};
   return error("{} is part of the client's state; choose another name for the output", out.string());
 }

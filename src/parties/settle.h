@@ -10,6 +10,7 @@ struct SettleRequest {
   bool accepted = false;
   std::string window;  // empty: the only one that is pending
   Path proof;          // the proof file that was sent, where a window was computed more than once; empty otherwise
+  bool all = false;    // rejected: all attempts of the window
   std::function<void()> between_changes = {};  // called between any two changes on disk
 };
 struct SettleReport {
@@ -20,8 +21,9 @@ struct SettleReport {
 };
 
 // Accepted: the attempt becomes the client's state and its mask the last mask; all other attempts, which start from the
-// state before and can never be accepted, go, and the old weights with them. Rejected: the attempt goes, or all of its
-// window where no proof is named, and the state stays. Stopped at any point, the same call goes on.
+// state before and can never be accepted, go, and the old weights with them. Rejected: the attempt goes, and the state
+// stays. Which attempt it is must be said where there are several: another one may be what the provider accepted.
+// Stopped at any point, the same call goes on.
 [[nodiscard]] Result<SettleReport> settle(const SettleRequest& request);
 
 // Finishes a settlement that was stopped, and removes what killed processes left. For whoever holds the folder's lock,

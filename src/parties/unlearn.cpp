@@ -10,7 +10,10 @@ namespace {
 // Outputs that would replace what the command reads, or what the client is.
 Status check_window_outputs(const UnlearnRequest& request, const WindowInputs& inputs, bool force) {
   const std::vector<Path> outputs = {request.model_out, request.proof_out};
-  for (const Path& out : outputs) ZKAPEX_CHECK(check_no_client_state(ClientFolder{request.client}, out));
+  for (const Path& out : outputs) {
+    ZKAPEX_CHECK(check_no_client_state(ClientFolder{request.client}, out));
+    ZKAPEX_CHECK(check_no_record(out));
+  }
   return check_outputs(outputs, {request.mask, inputs.model_file, inputs.store_file}, force);
 }
 
