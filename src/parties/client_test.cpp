@@ -269,7 +269,7 @@ TEST_F(ClientTest, AWindowStartsFromASettlementThatWasCutShort) {
     (void)settle(fragile);
   }));
   EXPECT_EQ(history(), Names{});
-  EXPECT_TRUE(says(refusal(window("w1", "b")), "applied to this client already"));
+  ASSERT_TRUE(says(refusal(window("w1", "b")), "applied to this client already"));
   EXPECT_EQ(history(), Names{"w1"});
   EXPECT_EQ(bytes(files().mask()), bytes(at("w1.zka")));
 }
