@@ -9,6 +9,14 @@
 namespace zkapex::cli {
 namespace {
 
+TEST(Report, QuotesWhatATerminalMightTakeForSomethingElse) {
+  Report report{.headline = "done"};
+  report.values["window"] = "w";
+  report.values["path"] = "a\x1b[2J\n";
+  report.values["other"] = "a b";
+  EXPECT_EQ(report_as_text(report), "done\n  window  \"w\"\n  path    \"a\\x1b[2J\\x0a\"\n  other   a b\n");
+}
+
 TEST(Report, SaysTheSameToPeopleAndPrograms) {
   Report report{.headline = "done"};
   report.values["proof_bytes"] = 2048;
@@ -20,7 +28,7 @@ TEST(Report, SaysTheSameToPeopleAndPrograms) {
   EXPECT_EQ(report_as_text(report),
             "done\n"
             "  proof size   2.0 KiB (2048 bytes)\n"
-            "  client       alice\n"
+            "  client       \"alice\"\n"
             "  whole        yes\n"
             "  ratio        0.25\n"
             "  windows      w1, w2\n"
