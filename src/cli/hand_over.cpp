@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -20,9 +19,6 @@ Result<Verdict> become_learning_program(char** argv) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", code);
   if (code) return error("cannot find out where this program lies: {}", code.message());
   const std::filesystem::path program = self.parent_path() / "zkapex-learning";
-  // OpenMP reads it when it starts. Threads that spin while they wait take the processor from each other on a busy
-  // machine; what the user has set stays.
-  ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0);
   ::execv(program.c_str(), argv);
   return error("{}, which runs this command, cannot be started: {}", program.string(),
                std::generic_category().message(errno));
