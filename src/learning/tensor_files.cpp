@@ -57,7 +57,8 @@ Status write_tensors(const std::filesystem::path& path, const std::vector<Parame
       };
       sources.push_back({std::move(info), write});
     }
-    return write_checkpoint(path, sources, metadata, {.overwrite = true, .secret = true});  // trained on somebody's data
+    return write_checkpoint(path, sources, metadata,
+                            {.overwrite = true, .secret = true});  // trained on somebody's data
   });
 }
 
