@@ -34,6 +34,13 @@ class LedgerTest : public ::testing::Test {
     return *next_model(world_->deployment, world_->registered->model, world_->mask, world_->proof, world_->pool);
   }
 
+  // Nothing where there is no entry, and after a failure.
+  static std::optional<ClientRecord> record(const Ledger& ledger, const std::string& client) {
+    const auto found = ledger.find(client);
+    EXPECT_TRUE(found.ok()) << found.error().message;
+    return found.ok() ? *found : std::nullopt;
+  }
+
   static World* world_;
 };
 World* LedgerTest::world_ = nullptr;
@@ -59,7 +66,9 @@ TEST_F(LedgerTest, ANameIsTakenByItsFirstRegistration) {
   EXPECT_EQ(answer(made, registration()), "client");
   std::filesystem::remove_all(world_->folder / "alice");
   std::filesystem::rename(world_->folder / "first", world_->folder / "alice");
-  EXPECT_EQ((*made.find("alice"))->registered.digest, world_->registration.digest());
+  const auto found = record(made, "alice");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->registered.digest, world_->registration.digest());
 }
 
 TEST_F(LedgerTest, NothingIsAddedThatWasNotVerified) {
@@ -88,9 +97,10 @@ TEST_F(LedgerTest, AClientMovesOn) {
   const Ledger made = ledger();
   ASSERT_EQ(answer(made, registration()), "admitted");
   ASSERT_TRUE(made.advance("alice", world_->mask, next()).ok());
-  const ClientRecord found = **made.find("alice");
-  EXPECT_EQ(found.current.encode(), next().encode());
-  EXPECT_EQ(*found.last_mask, world_->mask);
+  const auto found = record(made, "alice");
+  ASSERT_TRUE(found && found->last_mask);
+  EXPECT_EQ(found->current.encode(), next().encode());
+  EXPECT_EQ(*found->last_mask, world_->mask);
   // The registration that it came with is still known, and does not set it back.
   EXPECT_EQ(answer(made, registration()), "known");
   EXPECT_EQ((*made.find("alice"))->current.encode(), next().encode());
@@ -102,9 +112,9 @@ TEST_F(LedgerTest, AnEntryBegunAndNotFinishedIsMadeAnew) {
   ASSERT_TRUE(write_file(folder() / "clients/alice/registered.zka", Bytes{1}, {.overwrite = true}).ok());
   EXPECT_FALSE(made.find("alice").ok());  // damaged: said, not passed over
   std::filesystem::remove(folder() / "clients/alice/model.zka");
-  EXPECT_FALSE(made.find("alice")->has_value());
+  EXPECT_FALSE(record(made, "alice"));
   EXPECT_EQ(answer(made, registration()), "admitted");
-  EXPECT_TRUE(made.find("alice")->has_value());
+  EXPECT_TRUE(record(made, "alice"));
 }
 
 // What a first admission left that was killed does not keep the folder from becoming a ledger.
