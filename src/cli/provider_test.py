@@ -288,6 +288,7 @@ class Provider(WithWorld):
         self.check_refused(self.verify(ledger=ledger), "registered.zka")
         verify = ["verify", "--ledger", self.new_ledger(), "--mask", self.root / "w1.zka"]
         self.check_refused(zkapex(*verify), "--proof", "--batch")
+        self.check_refused(zkapex(*verify, "--proof", self.root / "alice-1.zka", "--batch", self.root), "--proof", "--batch")
         self.check_refused(zkapex(*verify, "--batch", self.scratch / "nowhere"), "nowhere")
         (self.scratch / "empty").mkdir()
         self.check_refused(zkapex(*verify, "--batch", self.scratch / "empty"), "no folders")
