@@ -1,4 +1,4 @@
-"""The argument (docs/protocol.md, sections 5 to 11), as its verifier sees it: sealed scalars are affine expressions in
+"""The argument (docs/argument.md, sections 5 to 11), as its verifier sees it: sealed scalars are affine expressions in
 the pads; equations, products and pairs end as one opening claim; that ends as one sum of points that must vanish."""
 
 from dataclasses import dataclass

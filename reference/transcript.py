@@ -1,4 +1,4 @@
-"""The Fiat-Shamir transcript and the generators (docs/protocol.md, sections 3 and 4)."""
+"""The Fiat-Shamir transcript and the generators (docs/argument.md, sections 3 and 4)."""
 
 import hashlib
 import struct

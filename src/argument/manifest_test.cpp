@@ -1,4 +1,4 @@
-// What is absorbed and drawn, in order: a change here is a change of the protocol, and of docs/protocol.md.
+// What is absorbed and drawn, in order: a change here is a change of the protocol, and of docs/argument.md.
 #include <gtest/gtest.h>
 
 #include "argument/manifest_testing.h"

@@ -1,5 +1,5 @@
 // A relation: what one kind of proof shows, as a file of mathematics; the rest of a proof is the same for all and
-// stands in `prove` and `check` below. docs/protocol.md describes a relation in three parts, and so does this:
+// stands in `prove` and `check` below. docs/argument.md describes a relation in three parts, and so does this:
 //
 //   main    statement and rows; pads           Relation::absorb, then the driver
 //           challenges, rows of later rounds   ┐

@@ -1,4 +1,4 @@
-// The prover of a window: follows the steps of docs/protocol.md, "The window", one segment in memory at a time.
+// The prover of a window: follows the steps of docs/argument.md, "The window", one segment in memory at a time.
 #pragma once
 
 #include <functional>
