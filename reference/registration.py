@@ -1,5 +1,5 @@
 """A registration: the covered weights θ_p are w-bit integers and zero on padding; with a certificate, every entry of
-the curvature's squares is a c-bit integer. One range proof (docs/argument.md, section 12) a unit of rows."""
+the curvature's squares is a c-bit integer. One range proof a unit of rows: docs/window.md, section 6."""
 
 from dataclasses import dataclass
 

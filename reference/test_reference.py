@@ -151,7 +151,7 @@ def inner(a, b):
 
 
 def prove_inner_product(main, a, alpha, b):
-    """Section 9 as the prover runs it, on folded generators."""
+    """Section 9 of docs/argument.md as the prover runs it, on folded generators."""
     d, delta = [RNG.randrange(ORDER) for _ in a], RNG.randrange(ORDER)
     proof = SimpleNamespace(pads=BASE.encode(), left=[], right=[])
     proof.mask, proof.mask_value = commit(d, delta).encode(), inner(d, b)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The reference verifier: checks a registration and the proof of a window as docs/argument.md and docs/formats.md say.
+"""The reference verifier: checks a registration and the proof of a window as docs/argument.md, docs/window.md
+and docs/formats.md say.
 
 It shares no code with the program, needs nothing but Python, and is slow. Exit status: 0 accepted, 1 rejected, 2 for
 wrong usage, files that are missing, and a deployment or mask that is not well formed.

@@ -1,4 +1,5 @@
-// What is absorbed and drawn, in order: a change here is a change of the protocol, and of docs/argument.md.
+// What is absorbed and drawn, in order: a change here is a change of the protocol, and of docs/argument.md, or, of the
+// matrix relation, of its header.
 #include <gtest/gtest.h>
 
 #include "argument/manifest_testing.h"

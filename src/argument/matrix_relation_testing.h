@@ -1,5 +1,19 @@
-// A worked relation: "y_b = A_b x_b mod ℓ for every block b", A a committed matrix of small integers in S × S blocks, x
-// and y committed. Two sumchecks reduce it to one value each of y, x and A.
+// A worked relation for tests: "y_b = A_b x_b mod ℓ for every block b", A a committed matrix of small integers in S × S
+// blocks, x and y committed, blocks filling whole rows. Two sumchecks reduce it to one value each of y, x and A. An
+// index of x and y is (b, j), of A (b, j, l). In the words of docs/argument.md, section 12:
+//
+//   main      absorb protocol "zkapex matrix 1"; parameters (u64 n ‖ u64 S ‖ u64 blocks); context; rows; pads
+//   blocks 0  challenges r[..] (⌈log blocks⌉ + log S);  send y = y(r)
+//             sumcheck "first", degree 2, to ρ:  y(r) = Σ_{b,l} v(b, l) x(b, l),
+//               v(b, l) = eq(r_b, b) Σ_j eq(r_j, j) A_b[j, l]
+//             send "v, x, vx"                    equation: claim = vx;  product: v · x = vx
+//             sumcheck "second", degree 3, to σ:  v(ρ) = Σ_{b,j} eq(ρ_b, b) eq(r, (b, j)) A(b, j, ρ_l)
+//             send A = A(σ, ρ_l)                 equation: claim = eq(ρ_b, σ_b) eq(r, σ) A
+//             pairs: y at r, x at ρ, A at (σ, ρ_l), rows folded by the high variables, positions by the low ones
+//   main      section 8
+//
+// The relation is mod ℓ. Where y must be the product over the integers, the entries need bounds and sizes that do not
+// wrap.
 #pragma once
 
 #include "argument/relation.h"

@@ -1,5 +1,6 @@
-// The worked relation, and the one to copy: "these committed integers are c-bit". The prover commits to the bits, plane
-// by plane, and shows that they are bits; the commitments to the integers themselves follow from those to their bits.
+// The worked relation (docs/argument.md, section 12), and the one to copy: "these committed integers are c-bit". The
+// prover commits to the bits, plane by plane, and shows that they are bits; the commitments to the integers themselves
+// follow from those to their bits.
 #pragma once
 
 #include "argument/relation.h"

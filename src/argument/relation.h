@@ -5,7 +5,7 @@
 //           challenges, rows of later rounds   ┐
 //   forks   challenges, sealed messages        │ Relation::replay for the verifier, Witness::prove for the prover, in
 //           equations, pairs, products         ┘ the same order
-//   main    section 8                          the driver
+//   main    section 8 of docs/argument.md      the driver
 //
 // A relation is public. It names the counts of everything (shape), absorbs its statement and the rows that are
 // committed before the first challenge, and replays a proof: it reads sealed messages and hands equations, pairs and

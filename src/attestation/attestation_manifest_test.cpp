@@ -1,5 +1,5 @@
 // What windows and registrations absorb and draw, in order: a change here is a change of the protocol, and of
-// docs/argument.md, section 14.
+// docs/window.md.
 #include <gtest/gtest.h>
 
 #include "argument/manifest_testing.h"

@@ -1,4 +1,4 @@
-// The public statement of a registration, and the relation that its proof is of.
+// The public statement of a registration, and the relation that its proof is of: docs/window.md, section 6.
 #pragma once
 
 #include "argument/bit_check.h"

@@ -90,7 +90,7 @@ class SegmentProver {
     });
   }
 
-  // Step 1: everything that is summed over i, in one sumcheck; then step 2.
+  // docs/window.md, section 3: everything that is summed over i, in one sumcheck; then the rounds over the planes.
   void joint() {
     const Cap cap = cap_of(plan_, parameters_);
     const Scalar k = channel_.send("K", {cap_sum(cap) - tables_.cap_slack})[0];
@@ -196,7 +196,7 @@ class SegmentProver {
     others.terms.push_back({coefficient, std::move(weights)});
   }
 
-  // Steps 3 and 4.
+  // docs/window.md, section 4: two products with L.
   Status stationarity() {
     const size_t s = stride();
     const std::vector<Scalar> slot = eq_table(slot_part(bits_.r)), row = eq_table(side_part(bits_.r));
@@ -256,7 +256,7 @@ class SegmentProver {
     return Done{};
   }
 
-  // Step 5: the committed vectors, and where they are opened.
+  // docs/window.md, section 5: the committed vectors, and where they are opened.
   Status open(const SegmentRows& rows) {
     const OpeningWeights weights(transcript_.challenge("delta"), slacks_.size());
     std::vector<int64_t> theta_p(tables_.x.size());

@@ -1,4 +1,4 @@
-// The prover's steps 1 to 5 on one segment of a window.
+// The prover on one segment of a window: docs/window.md, sections 3 to 5.
 #pragma once
 
 #include "attestation/model_reader.h"

@@ -1,4 +1,4 @@
-// The prover of a window: follows the steps of docs/argument.md, "The window", one segment in memory at a time.
+// The prover of a window: follows docs/window.md, sections 1 to 5, one segment in memory at a time.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The relation that a window's proof is of: what an accepted one means is in docs/argument.md, "The window".
+// The relation that a window's proof is of: what an accepted one means is in docs/window.md, section 7.
 #pragma once
 
 #include "argument/bit_check.h"

@@ -20,8 +20,8 @@ struct WindowStatement {
 void absorb_window(Transcript& t, const WindowStatement& statement, const WindowPlan& plan,
                    std::span<const EncodedPoint> bit_rows);
 
-// Weights of step 5 at r: of θ_u, of θ_p, of the planes' sum at κ, and of each slack plane and the cap plane for itself
-// (else their values at r would be free).
+// Weights of the pair at r (docs/window.md, section 5): of θ_u, of θ_p, of the planes' sum at κ, and of each slack
+// plane and the cap plane for itself (else their values at r would be free).
 struct OpeningWeights {
   Scalar theta_u, theta_p, planes;
   std::vector<Scalar> slacks;

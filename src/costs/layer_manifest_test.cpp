@@ -1,4 +1,4 @@
-// See argument/manifest_test.cpp.
+// See argument/manifest_test.cpp: docs/argument.md, section 13.
 #include <gtest/gtest.h>
 
 #include "argument/manifest_testing.h"

@@ -1,5 +1,6 @@
-// A worked relation: the matrix products of one linear layer in one step of training, in fixed point. For committed
-// integers X (tokens × inputs), W (inputs × outputs) and G, the gradient by the layer's output (tokens × outputs),
+// A worked relation (docs/argument.md, section 13): the matrix products of one linear layer in one step of training, in
+// fixed point. For committed integers X (tokens × inputs), W (inputs × outputs) and G, the gradient by the layer's
+// output (tokens × outputs),
 //
 //   forward      Y = ⌊X W / 2^f⌉
 //   backward     ∂X = ⌊G Wᵀ / 2^f⌉,   ∂W = ⌊Xᵀ G / 2^f⌉
