@@ -1,9 +1,10 @@
-"""A window: θ_u is what the operator makes of the committed θ_p, with the committed curvature, for the mask M.
+"""A window: θ_u is what the operator makes of the committed θ_p, with the committed curvature, for the mask M
+(docs/window.md, sections 1 to 5).
 
 An index i of a segment is (slot b, position j in it), and also (row, position in the row). u_i = 1 where i carries a
-weight outside M, m_i = 1 − u_i everywhere else, padding included; x = θ_u − θ_p; y = A x, A = L Lᵀ + μ I block by
-block. Bit planes 0 .. w−1 are those of θ_u, w .. w+Q−1 those of the blocks' slacks Y_blk − Σ u y²; the last plane, of
-segment 0 only, is the slack of the cap. The operator mask-only has none of y, L and slacks, and the cap is 0 / 1.
+weight outside M, else 0; m_i = 1 − u_i, so 1 on padding too; x = θ_u − θ_p; y = A x, A = L Lᵀ + μ I block by block.
+Bit planes 0 .. w−1 are those of θ_u, w .. w+Q−1 those of the blocks' slacks Y_blk − Σ u y²; the last plane, of segment
+0 only, is the slack of the cap. The operator mask-only has none of y, L and slacks, and the cap is 0 / 1.
 """
 
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
 // The generators of all commitments: g[0], g[1], .. for positions, h for blindings, q for inner-product values. Each is
-// the ristretto255 one-way map of SHA-512(label ‖ u64 index), so nobody knows a relation between them. They are
+// the ristretto255 one-way map of SHA-512(label ‖ kind ‖ u64 index), so nobody knows a relation between them. They are
 // derived, not shipped; a cache on disk saves the derivation.
 #pragma once
 

@@ -20,7 +20,8 @@ struct Parameters {
   bool operator==(const Parameters&) const = default;
 };
 
-// Protocol, section 2: no sum of the relation reaches a quarter of the field, so that each stands for an integer.
+// No sum of a window reaches a quarter of the field, so that each stands for an integer: docs/window.md, section 7; the
+// inequalities are in docs/formats.md, "Deployment".
 // `padded_size` counts covered weights with their padding, `slack_bits` is NB.
 [[nodiscard]] Status check_no_wrap(const Geometry& geometry, const Parameters& parameters, uint64_t padded_size,
                                    uint32_t slack_bits);

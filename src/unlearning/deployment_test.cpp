@@ -37,7 +37,7 @@ TEST(Deployment, SlackBitsHoldTheLargestMask) {
   EXPECT_EQ(deployment->slack_bits(), (Wide(4) * Wide(1000) * Wide::power_of_two(80)).bit_length());
 }
 
-// The exact edges of the two inequalities, from the protocol's model.
+// The exact edges of the two inequalities of docs/formats.md.
 TEST(Deployment, NoWrapHoldsUpToTheLastInteger) {
   const auto fits = [](Geometry geometry, Parameters p, uint64_t padded_size, uint32_t slack_bits) {
     return check_no_wrap(geometry, p, padded_size, slack_bits).ok();
