@@ -25,15 +25,18 @@ set(precompiled_flags $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds> $<$<CXX_COMPIL
 
 # PRECOMPILE: a header that takes most of the time to compile a file, read once for all of the room.
 # PRECOMPILED_BY: the room whose header that is.
+# TESTING: rooms whose _testing.cpp files the tests use.
 function(zkapex_room name)
-  cmake_parse_arguments(ROOM "" "PRECOMPILE;PRECOMPILED_BY" "ROOMS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ROOM "" "PRECOMPILE;PRECOMPILED_BY" "ROOMS;LIBRARIES;TESTING" ${ARGN})
   set(folder ${CMAKE_SOURCE_DIR}/src/${name})
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp ${folder}/attacks/*.cpp)
   set(tests ${sources})
+  set(testing ${sources})
   set(fuzzers ${sources})
   set(valgrinds ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|_testing|_fuzzer|_valgrind|/main)\\.cpp$")
-  list(FILTER tests INCLUDE REGEX "(_test|_testing)\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER testing INCLUDE REGEX "_testing\\.cpp$")
   list(FILTER fuzzers INCLUDE REGEX "_fuzzer\\.cpp$")
   list(FILTER valgrinds INCLUDE REGEX "_valgrind\\.cpp$")
   list(TRANSFORM ROOM_ROOMS PREPEND zkapex_)
@@ -53,7 +56,11 @@ function(zkapex_room name)
     endif()
   endforeach()
   if(ZKAPEX_TESTS AND tests)
-    add_executable(${name}_test ${tests})
+    foreach(other ${ROOM_TESTING})  # what helps their tests, helps these
+      file(GLOB borrowed CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${other}/*_testing.cpp)
+      list(APPEND testing ${borrowed})
+    endforeach()
+    add_executable(${name}_test ${tests} ${testing})
     target_link_libraries(${name}_test PRIVATE zkapex_${name} GTest::gtest GTest::gtest_main)
     if(ROOM_PRECOMPILED_BY)
       target_precompile_headers(${name}_test REUSE_FROM zkapex_${ROOM_PRECOMPILED_BY})
@@ -97,7 +104,7 @@ zkapex_room(curvature ROOMS weights)
 zkapex_room(unlearning ROOMS curvature)
 # They meet.
 zkapex_room(attestation ROOMS argument unlearning)
-zkapex_room(parties ROOMS attestation)
+zkapex_room(parties ROOMS attestation TESTING attestation)
 zkapex_room(costs ROOMS argument)
 # What of learning needs no libtorch, for sanitizers and fuzzers too; then what does.
 if(ZKAPEX_LEARNING OR ZKAPEX_LEARNING_FILES)

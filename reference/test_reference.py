@@ -1,5 +1,5 @@
 """The reference verifier's arithmetic and argument, against published vectors and definitions. Its files are tested in
-test_files.py, whole proofs against the program in src/attestation/reference_test.cpp."""
+test_files.py, whole proofs against the program in src/parties/reference_test.cpp."""
 
 import hashlib
 import random

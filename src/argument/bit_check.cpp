@@ -1,15 +1,12 @@
 #include "argument/bit_check.h"
 
-#include <bit>
-
 #include "algebra/fold.h"
 #include "algebra/multilinear.h"
+#include "base/bits.h"
 
 namespace zkapex {
 
 namespace {
-
-unsigned plane_variables(size_t planes) { return static_cast<unsigned>(std::bit_width(planes - 1)); }
 
 std::vector<Scalar> outer_product(std::span<const Scalar> plane, std::span<const Scalar> row) {
   std::vector<Scalar> out;
@@ -24,7 +21,7 @@ std::vector<Scalar> outer_product(std::span<const Scalar> plane, std::span<const
 
 BitChallenges BitChallenges::draw(Transcript& transcript, size_t planes, unsigned variables) {
   BitChallenges out;
-  out.tau_k = transcript.challenges("tau_k", plane_variables(planes));
+  out.tau_k = transcript.challenges("tau_k", log2_ceil(planes));
   out.tau = transcript.challenges("tau", variables);
   return out;
 }
@@ -69,7 +66,7 @@ VerifierBits verify_bits(Receiver& channel, ArgumentVerifier& verifier, const Bi
 }
 
 size_t bit_check_scalars(size_t planes, unsigned variables, size_t other_values) {
-  return 3 * size_t{variables} + other_values + 1 + plane_scalars(plane_variables(planes));
+  return 3 * size_t{variables} + other_values + 1 + plane_scalars(log2_ceil(planes));
 }
 
 ProverPair fold_bit_rows(const BitRows& rows, std::span<const Scalar> plane, std::span<const Scalar> row,

@@ -1,8 +1,7 @@
 #include "argument/inner_product.h"
 
-#include <bit>
-
 #include "algebra/msm.h"
+#include "base/bits.h"
 
 namespace zkapex {
 
@@ -74,7 +73,7 @@ OpeningProof prove_inner_product(Transcript& transcript, const Generators& gener
   std::vector<AffinePoint> base(generators.positions().begin(),
                                 generators.positions().begin() + static_cast<std::ptrdiff_t>(a.size()));
   std::vector<Scalar> weight(v.size(), Scalar::one());
-  const auto rounds = static_cast<unsigned>(std::bit_width(a.size() - 1));
+  const unsigned rounds = log2_ceil(a.size());
   for (unsigned k = 0; k < rounds; ++k) {
     const size_t half = size_t{1} << (rounds - 1 - k);
     if (k == kRoundsUnfolded) fold_base(base, weight, 2 * half, pool);

@@ -1,18 +1,15 @@
 #include "argument/matrix_relation_testing.h"
 
-#include <bit>
-
 #include "algebra/fold.h"
 #include "algebra/multilinear.h"
 #include "argument/row_openings.h"
 #include "argument/sumcheck.h"
+#include "base/bits.h"
 #include "base/hash.h"
 
 namespace zkapex {
 
 namespace {
-
-unsigned log2_ceil(size_t v) { return static_cast<unsigned>(std::bit_width(v - 1)); }
 
 // Variables: an index of x or y is (block, position in block), of A (block, row, column).
 struct Sizes {

@@ -1,5 +1,7 @@
 #include "argument/proof.h"
 
+#include "base/bits.h"
+
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -16,7 +18,7 @@ bool is_row_length(size_t length) { return std::has_single_bit(length) && length
 
 unsigned ProofShape::position_rounds() const { return static_cast<unsigned>(std::countr_zero(row_length)); }
 
-unsigned ProofShape::opening_rounds() const { return static_cast<unsigned>(std::bit_width(generators() - 1)); }
+unsigned ProofShape::opening_rounds() const { return log2_ceil(generators()); }
 
 size_t ProofShape::sealed_scalars() const {
   return std::accumulate(forks.begin(), forks.end(), size_t{0}) + main_scalars();

@@ -1,17 +1,15 @@
 #include "argument/range_relation.h"
 
-#include <bit>
 #include <numeric>
 
 #include "algebra/multilinear.h"
 #include "argument/bit_check.h"
 #include "argument/bit_matrix.h"
+#include "base/bits.h"
 
 namespace zkapex {
 
 namespace {
-
-unsigned log2_ceil(size_t v) { return static_cast<unsigned>(std::bit_width(v - 1)); }
 
 unsigned row_variables(const RangeStatement& s, size_t segment) { return log2_ceil(s.segments[segment]); }
 unsigned variables(const RangeStatement& s, size_t segment) {

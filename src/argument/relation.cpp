@@ -46,7 +46,7 @@ Result<PointSum, Rejection> check_of_shape(const Relation& relation, const Proof
   ZKAPEX_TRY(const std::vector<Point> rows, decode_rows(encoded, pool));
   Transcript main = begin(relation, std::span(proof.rows).first(shape.first_rows()), proof.pads);
   const OpeningClaim claim = replay(relation, shape, proof, main);
-  return settle(main, claim, proof, rows);
+  return point_sum(main, claim, proof, rows);
 }
 
 }  // namespace

@@ -93,8 +93,8 @@ OpeningClaim ArgumentVerifier::reduce() {
   return claim;
 }
 
-Result<PointSum, Rejection> settle(Transcript& main, const OpeningClaim& claim, const Proof& proof,
-                                   std::span<const Point> rows) {
+Result<PointSum, Rejection> point_sum(Transcript& main, const OpeningClaim& claim, const Proof& proof,
+                                      std::span<const Point> rows) {
   PointSum sum;
   ZKAPEX_TRY(const Point pads, decode_proof_point(proof.pads, "commitment to the pads"));
   ZKAPEX_TRY(const Scalar c, verify_inner_product(main, proof.opening, claim.vector, claim.value, sum));

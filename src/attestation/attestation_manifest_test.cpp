@@ -6,6 +6,7 @@
 #include "attestation/attacks/dishonest_window_testing.h"
 #include "attestation/registration_prover.h"
 #include "attestation/registration_verifier.h"
+#include "base/bits.h"
 
 namespace zkapex {
 namespace {
@@ -29,16 +30,14 @@ main + unchanged
 main + pads
 )";
 
-unsigned plane_variables(unsigned planes) { return static_cast<unsigned>(std::bit_width(planes - 1)); }
-
 std::string segment_events(const WindowSegment& segment, bool compensates) {
   const std::string name = fmt::format("segment {}", segment.rows.index);
   const unsigned v = segment.variables;
   std::string out = fmt::format("{0} > {0}\n{0} + K\n", name) +
-                    challenge_events(name, "tau_k", plane_variables(segment.planes)) +
-                    challenge_events(name, "tau", v) + challenge_events(name, "alpha", 3) +
-                    round_events(name, "joint", v) + fmt::format("{} + joint evaluations\n", name) +
-                    round_events(name, "planes", plane_variables(segment.planes)) + fmt::format("{} + b, b^2\n", name);
+                    challenge_events(name, "tau_k", log2_ceil(segment.planes)) + challenge_events(name, "tau", v) +
+                    challenge_events(name, "alpha", 3) + round_events(name, "joint", v) +
+                    fmt::format("{} + joint evaluations\n", name) +
+                    round_events(name, "planes", log2_ceil(segment.planes)) + fmt::format("{} + b, b^2\n", name);
   if (compensates) {
     out += round_events(name, "product 1", v) + fmt::format("{0} + v, z, vz\n{0} ? eta\n", name) +
            round_events(name, "product 2", v) + fmt::format("{} + L, x, Lx\n", name);
@@ -55,7 +54,7 @@ TEST(Manifest, OfAWindow) {
     const Bytes proof = window.prove(pool)->proof.encode();
     ASSERT_TRUE(verify_with(*relation(window.statement(), plan), proof, pool, &manifest).ok());
     ASSERT_EQ(plan.segments().size(), 2U);
-    EXPECT_EQ(plane_variables(plan.segments()[0].planes), op == Operator::kGroupObs ? 5U : 4U);
+    EXPECT_EQ(log2_ceil(plan.segments()[0].planes), op == Operator::kGroupObs ? 5U : 4U);
     EXPECT_EQ(plan.segments()[0].variables, 6U);
     std::string expected(kWindowStart);
     for (const WindowSegment& segment : plan.segments()) expected += segment_events(segment, plan.compensates());
@@ -86,11 +85,10 @@ main + pads
   for (size_t k = 0; k < plan.units().size(); ++k) {
     const RangeUnit& unit = plan.units()[k];
     const std::string name = fmt::format("unit {}", k);
-    expected += fmt::format("{0} > {0}\n", name) + challenge_events(name, "tau_k", plane_variables(unit.planes)) +
+    expected += fmt::format("{0} > {0}\n", name) + challenge_events(name, "tau_k", log2_ceil(unit.planes)) +
                 challenge_events(name, "tau", unit.variables) + fmt::format("{} ? alpha\n", name) +
                 round_events(name, "bits", unit.variables) + fmt::format("{} + evaluations\n", name) +
-                round_events(name, "planes", plane_variables(unit.planes)) +
-                fmt::format("{0} + b, b^2\n{0} ? delta\n", name);
+                round_events(name, "planes", log2_ceil(unit.planes)) + fmt::format("{0} + b, b^2\n{0} ? delta\n", name);
   }
   EXPECT_EQ(manifest_text(manifest), expected + reduction_events(plan.shape()));
 }

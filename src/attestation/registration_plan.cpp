@@ -1,17 +1,11 @@
 #include "attestation/registration_plan.h"
 
-#include <bit>
 #include <numeric>
 
 #include "argument/bit_check.h"
+#include "base/bits.h"
 
 namespace zkapex {
-
-namespace {
-
-unsigned log2_ceil(uint64_t v) { return static_cast<unsigned>(std::bit_width(v - 1)); }
-
-}  // namespace
 
 uint64_t curvature_rows(const Layout& layout) { return layout.rows() * layout.geometry().stride(); }
 

@@ -1,16 +1,9 @@
 #include "attestation/window_plan.h"
 
-#include <bit>
-
 #include "argument/bit_check.h"
+#include "base/bits.h"
 
 namespace zkapex {
-
-namespace {
-
-unsigned log2_ceil(uint64_t v) { return static_cast<unsigned>(std::bit_width(v - 1)); }
-
-}  // namespace
 
 Result<WindowPlan> WindowPlan::make(const Deployment& deployment, const Mask& mask, Operator op,
                                     const Segmentation& segmentation) {

@@ -45,7 +45,7 @@ void print(const Options& options, const std::vector<Admission>& admissions, con
   for (const std::string& sentence : loose) fmt::print("loose: {}\n", sentence);
 }
 
-Result<Verdict> run_admit(const Options& options) {
+Result<Outcome> run_admit(const Options& options) {
   ZKAPEX_TRY(const Deployment deployment, read_deployment(options.deployment));
   ZKAPEX_TRY(const Ledger ledger, Ledger::open_or_create(options.ledger, deployment));
   ZKAPEX_TRY(const size_t longest, longest_registration_file(deployment));
@@ -62,7 +62,7 @@ Result<Verdict> run_admit(const Options& options) {
     }
   }
   print(options, admissions, deployment.loose());
-  return rejected ? Verdict::kRejected : Verdict::kDone;
+  return rejected ? Outcome::kRejected : Outcome::kDone;
 }
 
 }  // namespace

@@ -3,16 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <ctime>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "argument/range_relation.h"
 #include "base/memory.h"
+#include "base/stopwatch.h"
 #include "cli/bench.h"
 #include "cli/command.h"
 
@@ -22,15 +21,9 @@ namespace {
 
 template <class Body>
 double seconds(const Body& body) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   body();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-// Where the system allows it, the peak counts from here on.
-void reset_peak() {
-  std::ofstream file("/proc/self/clear_refs");
-  file << "5";
+  return watch.seconds();
 }
 
 // Proves with one thread and with two, and verifies. `prove(pool)` gives a Result<Proof>, `verify(bytes, pool)` a
@@ -40,7 +33,7 @@ Result<ArgumentFigure> measure(ArgumentFigure figure, const Prove& prove, const 
   Bytes proof;
   for (const unsigned threads : {1U, 2U}) {
     ThreadPool pool(threads);
-    reset_peak();
+    reset_memory_peak();
     std::string failure;
     const std::clock_t cpu = std::clock();
     const double time = seconds([&] {
@@ -139,11 +132,11 @@ void add_bench_argument(CLI::App& bench, Action& action) {
       "  zkapex bench argument\n"
       "  zkapex bench argument --json --quick");
   argument->callback([options, &action] {
-    action = [options]() -> Result<Verdict> {
+    action = [options]() -> Result<Outcome> {
       ZKAPEX_TRY(const ArgumentFigure range, bench_range(options->quick));
       const std::vector<ArgumentFigure> figures{range};
       fmt::print("{}", options->common.json ? argument_as_json(figures) : argument_as_text(figures));
-      return Verdict::kDone;
+      return Outcome::kDone;
     };
   });
 }

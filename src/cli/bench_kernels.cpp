@@ -43,7 +43,7 @@ struct Options {
   }
 };
 
-Result<Verdict> run(const Options& options) {
+Result<Outcome> run(const Options& options) {
   std::vector<KernelBench> selected;
   std::copy_if(kernel_benches().begin(), kernel_benches().end(), std::back_inserter(selected),
                [&](const KernelBench& bench) { return options.selects(bench); });
@@ -62,7 +62,7 @@ Result<Verdict> run(const Options& options) {
   } else {
     fmt::print("Instruction set: {}. CPU time of one thread.\n\n{}", name(instruction_set()), figures_as_text(figures));
   }
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 }  // namespace

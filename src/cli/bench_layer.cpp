@@ -1,12 +1,12 @@
 // zkapex bench layer: what it costs to prove one linear layer's part of a step of training.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "base/memory.h"
+#include "base/stopwatch.h"
 #include "cli/command.h"
 #include "costs/layer_relation.h"
 
@@ -20,10 +20,6 @@ struct LayerBenchFlags {
   uint64_t seed = 1;
   CommonFlags common;
 };
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // Fixed point with `shift` bits after the point, of a normal distribution.
 std::vector<int16_t> made_up(const TileGrid& grid, double deviation, unsigned shift, uint64_t seed) {
@@ -49,7 +45,7 @@ Result<LayerStatement> make_statement(const LayerBenchFlags& flags) {
                         .operands = {}};
 }
 
-Result<Verdict> run(const LayerBenchFlags& flags) {
+Result<Outcome> run(const LayerBenchFlags& flags) {
   ThreadPool pool(flags.common.threads);
   ZKAPEX_TRY(LayerStatement statement, make_statement(flags));
   // Activations after a norm, weights of a trained transformer, gradients scaled to be seen in fixed point.
@@ -61,22 +57,21 @@ Result<Verdict> run(const LayerBenchFlags& flags) {
   statement.operands.resize(statement.results());  // as many tiles as there are results, for the shape
   if (const auto sound = statement.sound(); !sound) return error("{}", sound.error().detail);
   const Generators generators = Generators::derive(statement.shape().generators(), pool);
-  auto start = std::chrono::steady_clock::now();
+  Stopwatch watch;
   ZKAPEX_TRY(const CommittedRows rows, commit_operands(operands, tile_entries, generators, pool));
   statement.operands = rows.encoded;
-  const double commit_seconds = seconds_since(start);
-  start = std::chrono::steady_clock::now();
+  const double commit_seconds = watch.lap();
   ZKAPEX_TRY(const LayerAccumulators accumulators, layer_accumulators(statement, operands, pool));
-  const double compute_seconds = seconds_since(start);
+  const double compute_seconds = watch.lap();
 
   reset_memory_peak();
-  start = std::chrono::steady_clock::now();
+  watch.lap();
   ZKAPEX_TRY(const Proof proof,
              prove_layer(statement, {operands, rows.all_blindings(), accumulators}, generators, pool));
-  const double prove_seconds = seconds_since(start);
+  const double prove_seconds = watch.lap();
   ZKAPEX_TRY(const MemoryUse memory, memory_use());
   const Bytes bytes = proof.encode();
-  start = std::chrono::steady_clock::now();
+  watch.lap();
   if (const auto verdict = verify(LayerRelation(statement), bytes, generators, pool); !verdict)
     return error("an honest proof was rejected: {}", verdict.error().detail);
 
@@ -91,14 +86,14 @@ Result<Verdict> run(const LayerBenchFlags& flags) {
                                       {"commit_operands_s", commit_seconds},
                                       {"prove_s", prove_seconds},
                                       {"peak_rss_bytes", memory.peak},
-                                      {"verify_s", seconds_since(start)},
+                                      {"verify_s", watch.lap()},
                                       {"proof_bytes", bytes.size()}};
   if (flags.common.json) {
     fmt::print("{}\n", out.dump(2));
   } else {
     for (const auto& [key, value] : out.items()) fmt::print("{:>18}  {}\n", key, value.dump());
   }
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 }  // namespace

@@ -12,13 +12,13 @@
 namespace zkapex::cli {
 
 // An Error ends the program with 2: bad input or wrong usage.
-enum class Verdict : int {
+enum class Outcome : int {
   kDone = 0,  // done, or accepted
   kRejected = 1,
 };
 
 // A command's file adds it to `parent` and, when the command line names it, sets `action` to what is to be run.
-using Action = std::function<Result<Verdict>()>;
+using Action = std::function<Result<Outcome>()>;
 void add_inspect(CLI::App& parent, Action& action);
 void add_deploy(CLI::App& parent, Action& action);
 void add_mask(CLI::App& parent, Action& action);

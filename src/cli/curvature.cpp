@@ -73,7 +73,7 @@ std::string run_of(const Checkpoint& fisher, const Damping& damping, ThreadPool&
   return run.dump(2) + "\n";
 }
 
-Result<Verdict> make_store(const Options& options) {
+Result<Outcome> make_store(const Options& options) {
   ZKAPEX_CHECK(keep_memory_private());
   ZKAPEX_CHECK(check_output(options.out, options.common.force, {options.deployment, options.model, options.fisher}));
   ZKAPEX_TRY(const Deployment deployment, read_deployment(options.deployment));
@@ -98,7 +98,7 @@ Result<Verdict> make_store(const Options& options) {
     ZKAPEX_TRY(made, build_store(writer, settings, *source, pool, [&](uint64_t done) { progress.advance(done); }));
   }
   report_of(options, header, resumed, made).print(options.common.json);
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 }  // namespace

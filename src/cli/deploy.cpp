@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/work.h"
+#include "parties/client.h"
 #include "parties/describe.h"
 #include "weights/checkpoint.h"
 #include "weights/row_length.h"
@@ -95,12 +96,10 @@ Status check_weights(const Deployment& deployment, const Checkpoint& model, Prog
 }
 
 // Bytes of a proof for this deployment, made with so much memory: refused here where none could be made.
-Result<size_t> window_proof_bytes(const Deployment& deployment, size_t memory) {
+Result<size_t> window_proof_bytes(const Deployment& deployment, const WorkSettings& settings) {
   Mask mask;
   mask.support = {0};
-  ZKAPEX_TRY(const WindowPlan plan,
-             WindowPlan::make(deployment, mask, Operator::kGroupObs,
-                              cut_rows(deployment.layout().rows(), rows_per_segment(deployment, memory))));
+  ZKAPEX_TRY(const WindowPlan plan, plan_window(deployment, mask, Operator::kGroupObs, settings));
   return plan.shape().bytes();
 }
 
@@ -112,7 +111,7 @@ uint64_t count_covered(const std::vector<TensorInfo>& tensors, const CoverPatter
   return out;
 }
 
-Result<Verdict> deploy(const Options& options) {
+Result<Outcome> deploy(const Options& options) {
   Parameters parameters = options.parameters;
   ZKAPEX_TRY(parameters.error, Decimal::parse(options.error));
   ZKAPEX_CHECK(parse_cap(options.cap, parameters));
@@ -128,7 +127,7 @@ Result<Verdict> deploy(const Options& options) {
   ZKAPEX_TRY(Layout layout, Layout::make(tensors, patterns, geometry));
   ZKAPEX_TRY(const Deployment deployment, Deployment::make(std::move(layout), parameters));
   ZKAPEX_CHECK(check_tight(deployment, options.allow_loose));
-  ZKAPEX_TRY(const size_t proof_bytes, window_proof_bytes(deployment, Work(options.common).settings().memory));
+  ZKAPEX_TRY(const size_t proof_bytes, window_proof_bytes(deployment, Work(options.common).settings()));
   ZKAPEX_CHECK(check_weights(deployment, model, options.common.progress_style()));
   const Bytes bytes = deployment.serialize();
   ZKAPEX_CHECK(file.write(bytes));
@@ -142,7 +141,7 @@ Result<Verdict> deploy(const Options& options) {
   for (const size_t k : deployment.layout().covered()) covered.push_back(deployment.layout().tensors()[k].name);
   report.values["covered"] = options.common.json ? covered : summarize_names(covered);
   report.print(options.common.json);
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 }  // namespace

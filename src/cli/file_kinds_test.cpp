@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "attestation/files.h"
-#include "attestation/secret_file.h"
 #include "base/file_kind.h"
 #include "curvature/store.h"
+#include "parties/secret_file.h"
 #include "unlearning/deployment.h"
 #include "unlearning/mask.h"
 

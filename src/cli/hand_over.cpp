@@ -14,7 +14,7 @@ namespace zkapex::cli {
 namespace {
 
 // Comes back only with an error.
-Result<Verdict> become_learning_program(char** argv) {
+Result<Outcome> become_learning_program(char** argv) {
   std::error_code code;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", code);
   if (code) return error("cannot find out where this program lies: {}", code.message());

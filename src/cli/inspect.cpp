@@ -5,12 +5,12 @@
 #include <memory>
 
 #include "attestation/inputs.h"
-#include "attestation/secret_file.h"
 #include "base/file_kind.h"
 #include "cli/inspect_opens.h"
 #include "cli/work.h"
 #include "parties/describe.h"
 #include "parties/pending.h"
+#include "parties/secret_file.h"
 #include "weights/checkpoint.h"
 
 namespace zkapex::cli {
@@ -269,24 +269,24 @@ Result<std::string> file_digest(const Path& path, ProgressStyle style) {
   return to_hex(hash.finish());
 }
 
-Result<Verdict> inspect(const Options& options) {
+Result<Outcome> inspect(const Options& options) {
   ZKAPEX_TRY(const Inspector inspector, inspector_for(options.file));
   Report report{.headline = fmt::format("{}: {}", options.file.string(), inspector.kind)};
   report.values["kind"] = inspector.kind;
   if (std::filesystem::is_regular_file(options.file))
     report.values["file_bytes"] = std::filesystem::file_size(options.file);
   ZKAPEX_CHECK(inspector.inspect(options, report.values));
-  Verdict verdict = Verdict::kDone;
+  Outcome outcome = Outcome::kDone;
   if (!options.opens.empty()) {
     if (inspector.kind != kCheckpoint.kind) return error("{}: --opens is for checkpoints", options.file.string());
-    ZKAPEX_TRY(verdict, inspect_opens(options.common, options.file, options.opens, report));
+    ZKAPEX_TRY(outcome, inspect_opens(options.common, options.file, options.opens, report));
   }
   if (std::filesystem::is_regular_file(options.file)) {
     ZKAPEX_TRY(report.values["sha256"], file_digest(options.file, options.common.progress_style()));
   }
   if (options.common.json) {
     report.print(true);
-    return verdict;
+    return outcome;
   }
   const Values tensors = report.values.value("tensor_list", Values::array());
   report.values.erase("kind");  // it is in the first line
@@ -297,7 +297,7 @@ Result<Verdict> inspect(const Options& options) {
     fmt::print("  {:<60}  {}{}\n", tensor["name"].get<std::string>(), tensor["shape"].get<std::string>(),
                covered ? "  covered" : "");
   }
-  return verdict;
+  return outcome;
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace zkapex::cli {
 
-Result<Verdict> inspect_opens(const CommonFlags& flags, const Path& model, const Path& client, Report& report) {
+Result<Outcome> inspect_opens(const CommonFlags& flags, const Path& model, const Path& client, Report& report) {
   ZKAPEX_CHECK(keep_memory_private());
   Work work(flags);
   ZKAPEX_TRY(const OpensReport found, what_it_opens(client, model, work.settings()));
@@ -20,7 +20,7 @@ Result<Verdict> inspect_opens(const CommonFlags& flags, const Path& model, const
   report.headline = fmt::format("{}: {}", model.string(),
                                 found.any() ? "opens the commitment of this client"
                                             : fmt::format("not the committed model: {}", found.difference));
-  return found.any() ? Verdict::kDone : Verdict::kRejected;
+  return found.any() ? Outcome::kDone : Outcome::kRejected;
 }
 
 }  // namespace zkapex::cli

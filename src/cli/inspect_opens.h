@@ -6,7 +6,7 @@
 namespace zkapex::cli {
 
 // Adds what was found to the report; kRejected where the checkpoint opens nothing.
-[[nodiscard]] Result<Verdict> inspect_opens(const CommonFlags& flags, const Path& model, const Path& client,
+[[nodiscard]] Result<Outcome> inspect_opens(const CommonFlags& flags, const Path& model, const Path& client,
                                             Report& report);
 
 }  // namespace zkapex::cli

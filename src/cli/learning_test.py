@@ -105,7 +105,7 @@ class Pipeline(Case):
             ["deploy", "--model", root / "original" / "model.safetensors", "--preset", "vit", "--block", 8,
              "-o", root / "deployment.zka"],
             ["saliency", "--model", root / "original", *cls.common, "--ratio", "0.1", "--deployment",
-             root / "deployment.zka", "--window-id", "w1", "-o", root / "psi.zka"],
+             root / "deployment.zka", "--window", "w1", "-o", root / "psi.zka"],
             ["fisher", "--model", root / "personal", *cls.common, "--deployment", root / "deployment.zka",
              "-o", root / "store.zka"]]
         for arguments in made:
@@ -153,7 +153,7 @@ class Pipeline(Case):
         run = json.loads(self.run_ok("train", "--from-scratch", "--model", self.root / "small", *self.common, "--json", "-o",
                                      self.here / "model"))
         self.assertEqual(run, json.loads((self.here / "model" / "train.json").read_text()))
-        for command, out in ((["saliency", "--ratio", "0.1", "--window-id", "w2"], "psi.zka"), (["fisher"], "store.zka")):
+        for command, out in ((["saliency", "--ratio", "0.1", "--window", "w2"], "psi.zka"), (["fisher"], "store.zka")):
             run = json.loads(self.run_ok(*command, "--model", self.root / "original", *self.common, "--deployment",
                                          self.root / "deployment.zka", "--json", "-o", self.here / out))
             self.assertEqual(run, json.loads((self.here / f"{out}.json").read_text()))
@@ -428,12 +428,12 @@ class Formats(Case):
         (model / "config.json").write_text(json.dumps(config))
         splits = self.here / "splits.json"
         (self.here / "list").write_text("f03.rs\nf17.rs\n")
-        split = ["split", "--model", model, "--window", 32, "--data", f"text:{self.here}/code", "--test", 20, "--personal", 20,
+        split = ["split", "--model", model, "--context", 32, "--data", f"text:{self.here}/code", "--test", 20, "--personal", 20,
                  "--personal-test", 20]
         self.run_ok(*split, "--forget", "random:0.2", "-o", splits)
         self.check_refused(zkapex(*split, "--forget", "files:" + str(self.here / "none"), "-o", self.here / "s"), "none")
         self.check_refused(zkapex(*split, "--forget", "class:1", "-o", self.here / "s"), "classes")
-        common = ["--splits", splits, "--window", 32, "-q", "--threads", 1]
+        common = ["--splits", splits, "--context", 32, "-q", "--threads", 1]
         self.run_ok("train", "--from-scratch", "--model", model, *common, "--epochs", 3, "--rate", "1e-2", "-o", self.here / "lm")
         figures = json.loads(self.run_ok("evaluate", "--model", self.here / "lm", *common, "--json"))
         self.assertLess(figures["sets"]["test"]["perplexity"], 60)

@@ -39,7 +39,7 @@ std::vector<std::string> warnings_of(const Mask& mask, const Layout& layout, con
   return out;
 }
 
-Result<Verdict> make_mask(const Options& options) {
+Result<Outcome> make_mask(const Options& options) {
   ZKAPEX_CHECK(check_output(options.out, options.common.force, {options.deployment, options.scores, options.after}));
   ZKAPEX_TRY(FileWriter file, FileWriter::create(options.out, {.overwrite = options.common.force}));
   ZKAPEX_TRY(const Decimal ratio, Decimal::parse(options.ratio));
@@ -86,7 +86,7 @@ Result<Verdict> make_mask(const Options& options) {
   if (!options.after.empty()) report.values["predecessor"] = to_hex(mask.predecessor);
   report.warnings = warnings_of(mask, deployment.layout(), scores);
   report.print(options.common.json);
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 }  // namespace

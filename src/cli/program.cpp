@@ -50,12 +50,12 @@ Status flush_output() {
   return error("cannot write the output: {}", std::generic_category().message(errno));
 }
 
-Result<Verdict> run_action(const Action& action) {
+Result<Outcome> run_action(const Action& action) {
   ZKAPEX_CHECK(check_cpu_override());
   remove_temporaries_on_signals();
-  ZKAPEX_TRY(const Verdict verdict, action());
+  ZKAPEX_TRY(const Outcome outcome, action());
   ZKAPEX_CHECK(flush_output());
-  return verdict;
+  return outcome;
 }
 
 int run(int argc, char** argv, const std::string& footer, const std::function<void(CLI::App&, Action&)>& add_commands,
@@ -80,8 +80,8 @@ int run(int argc, char** argv, const std::string& footer, const std::function<vo
     return failure.report(explain_usage(app, {argv + 1, argv + argc}, refusal));
   }
 
-  const auto verdict = run_action(action);
-  return verdict.ok() ? static_cast<int>(*verdict) : failure.report(verdict.error().message);
+  const auto outcome = run_action(action);
+  return outcome.ok() ? static_cast<int>(*outcome) : failure.report(outcome.error().message);
 }
 
 }  // namespace

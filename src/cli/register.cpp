@@ -6,6 +6,7 @@
 #include "base/hardening.h"
 #include "base/outputs.h"
 #include "cli/work.h"
+#include "parties/register_client.h"
 
 namespace zkapex::cli {
 
@@ -17,7 +18,7 @@ struct Options {
   bool no_certificate = false;
 };
 
-Result<Verdict> run_register(const Options& options) {
+Result<Outcome> run_register(const Options& options) {
   RegisterRequest request = options.request;
   request.certificate = !options.no_certificate;
   const ClientFolder folder{request.out};
@@ -35,7 +36,7 @@ Result<Verdict> run_register(const Options& options) {
   report.values["curvature"] = request.certificate ? "proved" : "assumed, not proved";
   report.values["seconds"] = timings_as_json(done.seconds);
   report.print(options.common.json);
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ struct Options {
   bool rejected = false;
 };
 
-Result<Verdict> run_settle(const Options& options) {
+Result<Outcome> run_settle(const Options& options) {
   const SettleRequest& request = options.request;
   if (request.accepted == options.rejected)
     return error("say what the provider's verdict was: --accepted or --rejected");
@@ -35,7 +35,7 @@ Result<Verdict> run_settle(const Options& options) {
   report.values["attempts"] = done.attempts;
   report.values["windows"] = history_as_json(done.windows);
   report.print(options.common.json);
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ void describe(const std::vector<Widened>& widened, nlohmann::ordered_json& value
   }
 }
 
-Result<Verdict> run_unlearn(const Options& options) {
+Result<Outcome> run_unlearn(const Options& options) {
   UnlearnRequest request = options.request;
   ZKAPEX_TRY(request.op, operator_named(options.op));
   ZKAPEX_CHECK(keep_memory_private());
@@ -57,7 +57,7 @@ Result<Verdict> run_unlearn(const Options& options) {
   describe(done.widened, report.values);
   report.values["seconds"] = timings_as_json(done.seconds);
   report.print(options.common.json);
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Result<std::vector<Judgement>> judge_and_record(const Options& options, const Pr
   return judgements;
 }
 
-Result<Verdict> verify_one(const Options& options, const Provider& provider, size_t longest) {
+Result<Outcome> verify_one(const Options& options, const Provider& provider, size_t longest) {
   if (!std::filesystem::exists(std::filesystem::symlink_status(options.proof)))
     return error("cannot read {}: there is no such file", options.proof.string());
   const Submission submission = [&] { return read_handed_in(options.proof, longest); };
@@ -56,7 +56,7 @@ Result<Verdict> verify_one(const Options& options, const Provider& provider, siz
   Report report{verdict_line(judgement.rejection, accepted_line(judgement)),
                 options.common.json ? std::move(values) : for_people(std::move(values))};
   report.print(options.common.json);
-  return judgement.rejection ? Verdict::kRejected : Verdict::kDone;
+  return judgement.rejection ? Outcome::kRejected : Outcome::kDone;
 }
 
 // For each reason that occurs, once.
@@ -100,7 +100,7 @@ void print_batch(const Options& options, const Provider& provider, const std::ve
   fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-Result<Verdict> verify_batch(const Options& options, const Provider& provider, size_t longest) {
+Result<Outcome> verify_batch(const Options& options, const Provider& provider, size_t longest) {
   ZKAPEX_TRY(const Inbox inbox, Inbox::open(options.batch));
   ZKAPEX_TRY(const std::vector<std::string> folders, inbox.senders());
   if (folders.empty()) return error("{} has no folders of clients", options.batch.string());
@@ -111,10 +111,10 @@ Result<Verdict> verify_batch(const Options& options, const Provider& provider, s
   const auto rejected = static_cast<size_t>(
       std::ranges::count_if(judgements, [](const Judgement& j) { return j.rejection.has_value(); }));
   print_batch(options, provider, folders, judgements, rejected);
-  return rejected > 0 ? Verdict::kRejected : Verdict::kDone;
+  return rejected > 0 ? Outcome::kRejected : Outcome::kDone;
 }
 
-Result<Verdict> run_verify(const Options& options) {
+Result<Outcome> run_verify(const Options& options) {
   if (options.batch.empty() == options.proof.empty())
     return error("give --proof of one client, or --batch with a folder of clients");
   ZKAPEX_TRY(Ledger ledger, Ledger::open(options.ledger));

@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "attestation/secret_file.h"
 #include "base/names.h"
 #include "base/outputs.h"
+#include "parties/secret_file.h"
 
 namespace zkapex::cli {
 
@@ -98,7 +98,7 @@ std::vector<std::string> mask_warnings(uint64_t masked, uint64_t covered) {
 
 nlohmann::ordered_json timings_as_json(const Timings& timings) {
   auto out = nlohmann::ordered_json::object();
-  for (const auto& [name, seconds] : timings) out[name] = seconds;
+  for (const auto& [name, seconds] : timings.parts) out[name] = seconds;
   return out;
 }
 

@@ -4,8 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "attestation/client.h"
+#include "attestation/files.h"
+#include "base/stopwatch.h"
 #include "cli/command.h"
+#include "parties/work.h"
 
 namespace zkapex::cli {
 

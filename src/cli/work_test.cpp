@@ -24,7 +24,7 @@ TEST(Report, SaysTheSameToPeopleAndPrograms) {
   report.values["whole"] = true;
   report.values["ratio"] = 0.25;
   report.values["windows"] = {"w1", "w2"};
-  report.values["seconds"] = timings_as_json({{"prove", 1.5}, {"write", 0.5}});
+  report.values["seconds"] = timings_as_json({{{"prove", 1.5}, {"write", 0.5}}});
   EXPECT_EQ(report_as_text(report),
             "done\n"
             "  proof size   2.0 KiB (2048 bytes)\n"

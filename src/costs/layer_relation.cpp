@@ -1,11 +1,10 @@
 #include "costs/layer_relation.h"
 
-#include <bit>
-
 #include "algebra/fold.h"
 #include "algebra/multilinear.h"
 #include "argument/bit_check.h"
 #include "argument/bit_matrix.h"
+#include "base/bits.h"
 
 namespace zkapex {
 
@@ -14,8 +13,6 @@ namespace {
 // With these no size overflows. A tile of the largest side is a row of the largest length.
 constexpr size_t kMaxSide = 1 << 12, kMaxTiles = 1 << 12;
 static_assert(kMaxSide * kMaxSide == kMaxRowLength);
-
-unsigned log2_ceil(size_t v) { return static_cast<unsigned>(std::bit_width(v - 1)); }
 
 // One factor of a product: an operand, and which of its axes belongs to the result (the other is summed over).
 struct Factor {

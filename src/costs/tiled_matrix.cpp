@@ -1,17 +1,10 @@
 #include "costs/tiled_matrix.h"
 
-#include <bit>
-
 #include "algebra/fold.h"
 #include "algebra/multilinear.h"
+#include "base/bits.h"
 
 namespace zkapex {
-
-namespace {
-
-unsigned log2_ceil(size_t v) { return static_cast<unsigned>(std::bit_width(v - 1)); }
-
-}  // namespace
 
 unsigned side_variables(size_t tiles, size_t side) { return log2_ceil(tiles) + log2_ceil(side); }
 

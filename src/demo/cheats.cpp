@@ -1,13 +1,10 @@
 // The demo's dishonest clients: what they hand in, and why it is rejected. All play bob, with everything bob has.
-#include "attestation/client_model.h"
 #include "attestation/inputs.h"
-#include "attestation/secret_file.h"
-#include "attestation/window_prover.h"
 #include "demo/run.h"
+#include "parties/client_window.h"
 #include "parties/inbox.h"
 #include "parties/judge.h"
 #include "parties/unlearn.h"
-#include "unlearning/apply.h"
 
 namespace zkapex::demo {
 
@@ -55,33 +52,17 @@ class Cheater {
   // residual of the honest result.
   Status forge_compensation(const Path& to) {
     ZKAPEX_TRY(const Path folder, copy_of_state());
-    const ClientFolder state_files{folder};
-    ZKAPEX_TRY(const OpenSecret state, OpenSecret::open(state_files.secret(), deployment_));
-    const ClientSecret& secret = state.secret();
-    ZKAPEX_TRY(const StoreReader store, open_store(secret.store_file, deployment_));
-    const CoordinateReader read = [&](uint64_t first, std::span<int64_t> out) { return state.read(first, out); };
-    const ClientModel before(deployment_, read, store);
-    ZKAPEX_TRY(const UnlearnedModel after, forged_model(store, read));
-
-    const Layout& layout = deployment_.layout();
-    ZKAPEX_TRY(const WindowPlan plan,
-               WindowPlan::make(deployment_, mask_, Operator::kGroupObs,
-                                cut_rows(layout.rows(), rows_per_segment(deployment_, run_.work.memory))));
-    ZKAPEX_TRY(const WindowBits bits, WindowBits::make(deployment_, plan, before, after, *run_.work.pool));
+    ZKAPEX_TRY(const WindowInputs inputs,
+               WindowInputs::open({.client = folder, .mask = run_.files.mask(), .model = {}, .store = {}}));
+    ZKAPEX_TRY(const WindowPlan plan, plan_window(deployment_, mask_, Operator::kGroupObs, run_.work));
     const Generators generators = load_generators(plan.shape().generators(), run_.work);
-    ZKAPEX_TRY(const RegistrationFile registration, read_public_file<RegistrationFile>(state_files.registration()));
-    auto registered = assume_registration(deployment_, registration, *run_.work.pool);
-    if (!registered) return error("{}", registered.error().detail);
-    const ModelCommitment current{registered->digest, secret.windows, secret.rows};
-    const WindowStatement statement = window_statement(deployment_, *registered, current, mask_);
-    const ModelOpenings openings{{secret.model_blindings.data(), secret.model_blindings.size()},
-                                 {secret.curvature_blindings.data(), secret.curvature_blindings.size()}};
+    ZKAPEX_TRY(const Client bob, inputs.client(*run_.work.pool));
+    ZKAPEX_TRY(AppliedOperator applied, apply_operator(bob, mask_, Operator::kGroupObs, run_.work));
+    ZKAPEX_CHECK(overshoot(bob, applied.after));
     Unscrupulous tamper;
-    ZKAPEX_TRY(const WindowProof proved, prove_window(statement, plan, bits, before, openings, run_.work.memory / 6,
-                                                      generators, *run_.work.pool, {.scratch = {}, .tamper = &tamper}));
-    return hand_in({Operator::kGroupObs, deployment_.digest(), registered->digest, mask_.digest(), current.digest(),
-                    secret.client, mask_.window, plan.segmentation(), proved.proof.encode()},
-                   to);
+    ZKAPEX_TRY(const ProvedWindow proved,
+               attest_window(bob, mask_, plan, applied.after, scratch(), generators, run_.work, &tamper));
+    return hand_in(proved.file, to);
   }
 
   // Hands in the proof of the honest client, as it is or with bob's name on it.
@@ -109,30 +90,25 @@ class Cheater {
     return to;
   }
 
-  Result<UnlearnedModel> forged_model(const StoreReader& store, const CoordinateReader& read) const {
+  // Moves the weights of the first block that compensates twice as far; its residual stays what it was.
+  Status overshoot(const Client& client, UnlearnedModel& after) const {
     const Layout& layout = deployment_.layout();
-    UnlearnedModel out(deployment_);
-    bool forged = false;
-    std::vector<int64_t> theta, before;
-    const BlockReader blocks = [&](uint64_t index, std::span<int64_t> to) {
-      return read(layout.block(index).first_coordinate, to);
-    };
-    const BlockSink sink = [&](uint64_t index, std::span<const int64_t> honest, const ObsOutcome& outcome) -> Status {
-      theta.assign(honest.begin(), honest.end());
-      if (!forged && outcome.moved > 0) {
-        before.resize(theta.size());
-        ZKAPEX_CHECK(blocks(index, before));
-        for (size_t k = 0; k < theta.size(); ++k) {
-          if (theta[k] != 0) theta[k] += theta[k] - before[k];
-        }
-        forged = true;
+    for (uint64_t b = 0; b < layout.blocks(); ++b) {
+      const Layout::Block block = layout.block(b);
+      std::vector<int64_t> before(block.count), theta(block.count);
+      ZKAPEX_CHECK(client.read(block.first_coordinate, before));
+      after.packed().get(block.first_coordinate, theta);
+      bool moved = false;
+      for (size_t k = 0; k < theta.size(); ++k) {
+        if (theta[k] == 0) continue;
+        moved |= theta[k] != before[k];
+        theta[k] += theta[k] - before[k];
       }
-      out.set_block(layout.block(index), theta, outcome.residual);
+      if (!moved) continue;
+      after.set_block(block, theta, after.residual(block.slot));
       return Done{};
-    };
-    ZKAPEX_CHECK(apply_group_obs(deployment_, mask_, store, blocks, sink, *run_.work.pool));
-    if (!forged) return error("the mask leaves nothing to compensate");
-    return out;
+    }
+    return error("the mask leaves nothing to compensate");
   }
 
   Status hand_in(const ProofFile& file, const Path& to) const {

@@ -1,9 +1,12 @@
 // The clients' part of the demo: curvature and registration, then unlearning with a proof.
 #include "attestation/inputs.h"
+#include "base/memory.h"
+#include "base/stopwatch.h"
 #include "data/shuffle.h"
 #include "demo/run.h"
 #include "learning/fisher_store.h"
 #include "learning/model_files.h"
+#include "parties/register_client.h"
 #include "parties/settle.h"
 #include "parties/unlearn.h"
 
@@ -11,22 +14,9 @@ namespace zkapex::demo {
 
 namespace {
 
-double seconds_of(const Timings& timings, std::string_view part) {
-  for (const auto& [name, seconds] : timings) {
-    if (name == part) return seconds;
-  }
-  return 0;
-}
-
-double total(const Timings& timings) {
-  double sum = 0;
-  for (const auto& [name, seconds] : timings) sum += seconds;
-  return sum;
-}
-
 Status write_curvature(DemoRun& run, size_t k, const Deployment& deployment) {
   const std::string& client = run.settings.clients[k];
-  const SecondsSince seconds;
+  const Stopwatch watch;
   ZKAPEX_TRY(const auto model, load_model(run.files.personal(client), {.placement = run.placement}));
   ZKAPEX_TRY(const Samples drawings, Samples::open(run.splits[k].sets.at("personal"), image_format(), model->config()));
   const BatchSource batches =
@@ -42,7 +32,7 @@ Status write_curvature(DemoRun& run, size_t k, const Deployment& deployment) {
                                        {"zero", report.factors.zero},
                                        {"largest_condition", report.factors.largest_condition},
                                        {"bytes", std::filesystem::file_size(run.files.store(client), ignored)}};
-  run.client_report(k)["seconds"]["curvature"] = seconds();
+  run.client_report(k)["seconds"]["curvature"] = watch.seconds();
   return Done{};
 }
 
@@ -65,9 +55,9 @@ Status register_clients(DemoRun& run) {
     ZKAPEX_CHECK(replace_file(request.out / "registration.zka", run.files.inbox(client) / "registration.zka"));
     auto& report = run.client_report(k);
     report["registration_bytes"] = done.registration_bytes;
-    report["seconds"]["register"] = total(done.seconds);
+    report["seconds"]["register"] = done.seconds.total();
     run.tell.say(fmt::format("    {}: curvature {:.0f} s, registration {:.0f} s, {} sent", client,
-                             report["seconds"]["curvature"].get<double>(), total(done.seconds),
+                             report["seconds"]["curvature"].get<double>(), done.seconds.total(),
                              format_size(done.registration_bytes)));
   }
   ZKAPEX_CHECK(make_folder(run.files.cheat_scratch()));
@@ -93,11 +83,10 @@ Status unlearn_clients(DemoRun& run) {
     ZKAPEX_CHECK(replace_file(request.proof_out, run.files.inbox(client) / "proof.zka"));
     auto& report = run.client_report(k);
     report["proof_bytes"] = done.proof_bytes;
-    report["seconds"]["unlearn"] = seconds_of(done.seconds, "apply");
-    report["seconds"]["prove"] = seconds_of(done.seconds, "prove");
+    report["seconds"]["unlearn"] = done.seconds.of("apply");
+    report["seconds"]["prove"] = done.seconds.of("prove");
     run.tell.say(fmt::format("    {}: unlearned in {:.1f} s, proved in {:.1f} s, {} sent", client,
-                             seconds_of(done.seconds, "apply"), seconds_of(done.seconds, "prove"),
-                             format_size(done.proof_bytes)));
+                             done.seconds.of("apply"), done.seconds.of("prove"), format_size(done.proof_bytes)));
   }
   return Done{};
 }

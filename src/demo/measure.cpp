@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "attestation/inputs.h"
+#include "base/stopwatch.h"
 #include "learning/baselines.h"
 #include "learning/evaluation.h"
 #include "learning/mask_tensors.h"
@@ -100,14 +101,14 @@ ordered_json loss_histograms(const std::vector<ModelFigures>& figures) {
 
 Status measure_models(DemoRun& run) {
   run.tell.step("", "what it did to the models");
-  const SecondsSince seconds;
+  const Stopwatch watch;
   {
     Progress progress(run.work.progress, "measuring", "models", 5 * run.settings.clients.size());
     for (size_t k = 0; k < run.settings.clients.size(); ++k) {
       ZKAPEX_CHECK(measure_client(run, k, progress));
     }
   }
-  run.report["seconds"]["measuring"] = seconds();
+  run.report["seconds"]["measuring"] = watch.seconds();
   return Done{};
 }
 

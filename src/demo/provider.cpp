@@ -1,5 +1,6 @@
 // The provider's part of the demo: deployment, mask, verdicts.
 #include "attestation/inputs.h"
+#include "base/stopwatch.h"
 #include "data/shuffle.h"
 #include "demo/run.h"
 #include "learning/model_files.h"
@@ -35,7 +36,7 @@ Status publish_mask(DemoRun& run) {
   const DemoSettings& s = run.settings;
   run.tell.step("provider",
                 fmt::format("finds the weights that '{}' leans on, in its own model, and publishes Ψ", s.forgotten()));
-  const SecondsSince seconds;
+  const Stopwatch watch;
   ZKAPEX_TRY(const Deployment deployment, zkapex::read_deployment(run.files.deployment()));
   ZKAPEX_TRY(const auto model, load_model(run.files.original(), {.placement = run.placement}));
   ZKAPEX_TRY(const Samples forget, Samples::open(run.splits[0].sets.at("forget"), image_format(), model->config()));
@@ -45,9 +46,9 @@ Status publish_mask(DemoRun& run) {
   ZKAPEX_CHECK(write_file(run.files.mask(), bytes));
   run.report["mask"] = {
       {"window", mask.window}, {"ratio", s.ratio}, {"masked", mask.support.size()}, {"bytes", bytes.size()}};
-  run.report["seconds"]["saliency"] = seconds();
+  run.report["seconds"]["saliency"] = watch.seconds();
   run.tell.say(fmt::format("    {} of {} weights: {} bytes, {:.0f} s", mask.support.size(),
-                           deployment.layout().coordinates(), bytes.size(), seconds()));
+                           deployment.layout().coordinates(), bytes.size(), watch.seconds()));
   return Done{};
 }
 
@@ -56,15 +57,15 @@ Status admit_clients(DemoRun& run) {
   ZKAPEX_TRY(const Deployment deployment, zkapex::read_deployment(run.files.deployment()));
   ZKAPEX_TRY(const Ledger ledger, Ledger::open_or_create(run.files.ledger(), deployment));
   ZKAPEX_TRY(const size_t longest, longest_registration_file(deployment));
-  const SecondsSince seconds;
+  const Stopwatch watch;
   for (const std::string& client : run.settings.clients) {
     ZKAPEX_TRY(const Admission admission,
                admit(ledger, read_handed_in(run.files.inbox(client) / "registration.zka", longest), false, run.work));
     if (admission.rejection)
       return error("{} was honest, but its registration was rejected {}", client, rejection_text(*admission.rejection));
   }
-  run.report["verification"]["registrations_seconds"] = seconds();
-  run.tell.say(fmt::format("    {} registrations in {:.2f} s", run.settings.clients.size(), seconds()));
+  run.report["verification"]["registrations_seconds"] = watch.seconds();
+  run.tell.say(fmt::format("    {} registrations in {:.2f} s", run.settings.clients.size(), watch.seconds()));
   return Done{};
 }
 
@@ -78,10 +79,10 @@ Status verify_clients(DemoRun& run) {
     submissions.push_back(
         [path = run.files.inbox(client) / "proof.zka", longest] { return read_handed_in(path, longest); });
   }
-  const SecondsSince seconds;
+  const Stopwatch watch;
   ZKAPEX_TRY(const std::vector<Judgement> judgements, judge(ledger, mask, submissions, {}, run.work));
   auto& out = run.report["verification"];
-  out["windows_seconds"] = seconds();
+  out["windows_seconds"] = watch.seconds();
   out["clients"] = submissions.size();
   for (size_t k = 0; k < judgements.size(); ++k) {
     const std::string& client = run.settings.clients[k];

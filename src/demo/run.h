@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "attestation/client.h"
 #include "data/splits.h"
 #include "demo/settings.h"
+#include "parties/work.h"
 #include "tables/folders.h"
 
 namespace zkapex::demo {

@@ -1,8 +1,10 @@
 // The operator with its proof, as a client and its provider would have it, and what that costs.
 #include "base/memory.h"
+#include "base/stopwatch.h"
 #include "experiments/unlearn_once.h"
 #include "parties/admission.h"
 #include "parties/judge.h"
+#include "parties/register_client.h"
 #include "parties/unlearn.h"
 #include "tables/folders.h"
 
@@ -11,19 +13,6 @@ namespace zkapex {
 using nlohmann::ordered_json;
 
 namespace {
-
-double total(const Timings& timings) {
-  double sum = 0;
-  for (const auto& [name, seconds] : timings) sum += seconds;
-  return sum;
-}
-
-double seconds_of(const Timings& timings, std::string_view part) {
-  for (const auto& [name, seconds] : timings) {
-    if (name == part) return seconds;
-  }
-  return 0;
-}
 
 Status require(const std::optional<Rejection>& rejection, std::string_view what) {
   if (!rejection) return Done{};
@@ -34,16 +23,16 @@ Status require(const std::optional<Rejection>& rejection, std::string_view what)
 Result<ordered_json> verify(const Published& published, const Path& folder, const Path& state, const Path& proof,
                             const WorkSettings& work) {
   ZKAPEX_TRY(const Ledger ledger, Ledger::open_or_create(folder / "ledger", published.deployment));
-  const SecondsSince whole;
+  const Stopwatch whole;
   ZKAPEX_TRY(const Bytes registration, read_file(state / "registration.zka", kMaxPublicFile));
   ZKAPEX_TRY(const Admission admission, admit(ledger, registration, false, work));
   ZKAPEX_CHECK(require(admission.rejection, "registration"));
-  const SecondsSince window;
+  const Stopwatch window;
   ZKAPEX_TRY(const Bytes bytes, read_file(proof, kMaxPublicFile));
   const Submission submission = [&] { return bytes; };
   ZKAPEX_TRY(const std::vector<Judgement> judgements, judge(ledger, published.mask, {&submission, 1}, {}, work));
   ZKAPEX_CHECK(require(judgements.front().rejection, "proof"));
-  return ordered_json{{"verify_with_registration_seconds", whole()}, {"verify_seconds", window()}};
+  return ordered_json{{"verify_with_registration_seconds", whole.seconds()}, {"verify_seconds", window.seconds()}};
 }
 
 }  // namespace
@@ -83,10 +72,10 @@ Result<Proved> proved_model(Vision& vision, const Published& published, const Op
                                                work));
   const uint64_t prover_memory = memory.most_added();
   ZKAPEX_TRY(ordered_json figures, verify(published, folder, state, proof, work));
-  figures["register_seconds"] = total(registered.seconds);
+  figures["register_seconds"] = registered.seconds.total();
   figures["registration_bytes"] = registered.registration_bytes;
-  figures["apply_seconds"] = seconds_of(done.seconds, "apply");
-  figures["prove_seconds"] = seconds_of(done.seconds, "prove");
+  figures["apply_seconds"] = done.seconds.of("apply");
+  figures["prove_seconds"] = done.seconds.of("prove");
   figures["prove_memory_bytes"] = prover_memory;
   figures["proof_bytes"] = done.proof_bytes;
   ZKAPEX_TRY(model, vision.load(unlearned));

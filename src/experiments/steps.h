@@ -2,25 +2,13 @@
 // the operator.
 #pragma once
 
-#include <chrono>
-
-#include "attestation/client.h"
 #include "learning/fisher_store.h"
 #include "learning/saliency.h"
 #include "learning/training.h"
+#include "parties/work.h"
 #include "unlearning/apply.h"
 
 namespace zkapex {
-
-class SecondsSince {
- public:
-  [[nodiscard]] double operator()() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 // Trains under a bar with the label; the seconds it took.
 [[nodiscard]] Result<double> fit(Model& model, const Samples& samples, Method method, const TrainingOptions& options,

@@ -1,8 +1,8 @@
 #include "learning/fisher.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "base/stopwatch.h"
 #include "learning/block_accumulator.h"
 #include "learning/runtime.h"
 
@@ -91,7 +91,6 @@ namespace {
 // One round over the data for the slices of one pass.
 Status accumulate(const Model& model, const BatchSource& batches, const std::vector<std::string>& covered,
                   std::vector<std::pair<FisherPass, BlockAccumulator>>& slices, BlockFisherReport& report) {
-  using Clock = std::chrono::steady_clock;
   std::vector<std::string> names;  // the weights of this pass
   std::vector<std::vector<BlockAccumulator*>> targets;
   for (auto& [pass, accumulator] : slices) {
@@ -103,7 +102,7 @@ Status accumulate(const Model& model, const BatchSource& batches, const std::vec
   }
   const auto visit = [&](const LayerTrace& trace) {
     wait_for(trace.inputs.device());
-    const auto start = Clock::now();
+    const Stopwatch watch;
     const int64_t n = trace.inputs.size(0), columns = trace.inputs.size(2);
     for (BlockAccumulator* target : targets[trace.layer]) {
       const int64_t chunk = chunk_samples(trace.inputs, target->rows() * columns);
@@ -114,7 +113,7 @@ Status accumulate(const Model& model, const BatchSource& batches, const std::vec
       }
     }
     wait_for(trace.inputs.device());
-    report.accumulate_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+    report.accumulate_seconds += watch.seconds();
   };
   report.samples = 0;
   return batches([&](const Batch& batch) -> Status {

@@ -1,9 +1,9 @@
 #include "learning/training.h"
 
-#include <chrono>
 #include <cmath>
 #include <numeric>
 
+#include "base/stopwatch.h"
 #include "data/shuffle.h"
 #include "learning/adaptformer.h"
 #include "learning/lora.h"
@@ -153,9 +153,9 @@ Result<TrainingReport> train(Model& model, const Samples& samples, Method method
     if (options.checkpoint) {
       ZKAPEX_TRY(report.resumed_at, state.load(*options.checkpoint));
     }
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     ZKAPEX_CHECK(run(model, samples, *optimizer, state, options, observe, report));
-    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report.seconds = watch.seconds();
     optimizer->zero_gradients();
     for (const Trainable& p : optimizer->parameters()) p.value.set_requires_grad(false);
     return report;

@@ -20,11 +20,10 @@ Result<std::optional<Registered>, Rejection> examine(const Ledger& ledger, const
   }
   if (!file.certificate && !allow_uncertified)
     return Rejection{Reason::kCertificate, "the registration does not prove its curvature's range"};
-  ZKAPEX_TRY(const PointSum sum, check_registration_file(ledger.deployment(), file, *settings.pool));
-  const Generators generators = load_generators(sum.generators(), settings);
-  ZKAPEX_CHECK(verdict_var(sum, generators, *settings.pool));
-  ZKAPEX_TRY(Registered registered, assume_registration(ledger.deployment(), file, *settings.pool));
-  return std::optional(std::move(registered));
+  ZKAPEX_TRY(CheckedRegistration checked, check_registration_file(ledger.deployment(), file, *settings.pool));
+  const Generators generators = load_generators(checked.sum.generators(), settings);
+  ZKAPEX_CHECK(verdict_var(checked.sum, generators, *settings.pool));
+  return std::optional(std::move(checked.registered));
 }
 
 }  // namespace

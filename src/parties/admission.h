@@ -1,8 +1,8 @@
 // The provider's answer to a registration: verified once, and in the ledger from then on.
 #pragma once
 
-#include "attestation/client.h"
 #include "parties/ledger.h"
+#include "parties/work.h"
 
 namespace zkapex {
 

@@ -5,8 +5,8 @@
 
 #include <csignal>
 
-#include "attestation/client_testing.h"
 #include "base/outputs.h"
+#include "parties/client_testing.h"
 #include "parties/opens.h"
 #include "parties/settle.h"
 #include "parties/unlearn.h"

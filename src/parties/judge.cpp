@@ -57,9 +57,9 @@ class Court {
     judgement.certificate = client->registered.certificate;
     ZKAPEX_CHECK(check_policy(policy_, client->registered, proof));
     const Deployment& deployment = ledger_.deployment();
-    ZKAPEX_TRY(PointSum sum, check_window_file(deployment, *client, mask_, proof, *settings_.pool));
-    ZKAPEX_TRY(judgement.next, next_model(deployment, client->current, mask_, proof, *settings_.pool));
-    keep(std::move(sum), judgement.proof_bytes);
+    ZKAPEX_TRY(CheckedWindow checked, check_window_file(deployment, *client, mask_, proof, *settings_.pool));
+    judgement.next = std::move(checked.next);
+    keep(std::move(checked.sum), judgement.proof_bytes);
     return Done{};
   }
 

@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "attestation/client.h"
 #include "parties/ledger.h"
+#include "parties/work.h"
 
 namespace zkapex {
 

@@ -1,8 +1,8 @@
 // Several clients at once: each gets the answer that it would get alone.
 #include "parties/judge.h"
 
-#include "attestation/client_testing.h"
 #include "parties/admission.h"
+#include "parties/client_testing.h"
 
 namespace zkapex {
 namespace {

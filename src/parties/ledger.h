@@ -7,8 +7,8 @@
 //   clients/CLIENT/model.zka            the commitment to the current model: the entry exists once this does
 #pragma once
 
-#include "attestation/provider.h"
 #include "base/files.h"
+#include "parties/provider.h"
 
 namespace zkapex {
 

@@ -1,8 +1,8 @@
 // What a provider keeps: entries that nobody but a verified file makes, and that move on once.
 #include "parties/ledger.h"
 
-#include "attestation/client_testing.h"
 #include "parties/admission.h"
+#include "parties/client_testing.h"
 
 namespace zkapex {
 namespace {
@@ -31,7 +31,8 @@ class LedgerTest : public ::testing::Test {
     return *read_file(world_->folder / client / "registration.zka", kMaxPublicFile);
   }
   static ModelCommitment next() {
-    return *next_model(world_->deployment, world_->registered->model, world_->mask, world_->proof, world_->pool);
+    const ClientRecord alice{*world_->registered, world_->registered->model, {}};
+    return check_window_file(world_->deployment, alice, world_->mask, world_->proof, world_->pool)->next;
   }
 
   static World* world_;

@@ -2,7 +2,7 @@
 
 #include "algebra/msm.h"
 #include "attestation/inputs.h"
-#include "attestation/provider.h"
+#include "parties/provider.h"
 #include "parties/settle.h"
 
 namespace zkapex {

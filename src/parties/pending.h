@@ -7,7 +7,7 @@
 
 #include <functional>
 
-#include "attestation/client_window.h"
+#include "parties/client_window.h"
 
 namespace zkapex {
 

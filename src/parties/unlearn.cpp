@@ -32,7 +32,7 @@ struct OutputFiles {
 
 Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings& settings) {
   UnlearnReport report;
-  Stopwatch watch(report.seconds);
+  Stopwatch watch;
   const ClientFolder folder{request.client};
   ZKAPEX_TRY(const FolderLock lock, FolderLock::take(folder.folder));  // two at once would leave one state of two
   ZKAPEX_CHECK(recover(folder));
@@ -40,8 +40,10 @@ Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings&
              WindowInputs::open({request.client, request.mask, request.model, request.store}));
   ZKAPEX_CHECK(check_window_outputs(request, inputs, settings.force));
   ZKAPEX_TRY(OutputFiles outputs, OutputFiles::create(request, settings.force));
-  ZKAPEX_TRY(const ComputedWindow computed, compute_window(inputs, request.op, request.client, settings, watch));
+  ZKAPEX_TRY(const ComputedWindow computed,
+             compute_window(inputs, request.op, request.client, settings, report.seconds));
 
+  watch.lap();
   // All that needs room on the disk comes first; then the attempt appears, before anyone can have its proof.
   const auto next_change = [&] {
     if (request.between_changes) request.between_changes();
@@ -59,7 +61,7 @@ Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings&
   ZKAPEX_CHECK(outputs.model.commit());
   next_change();
   ZKAPEX_CHECK(outputs.proof.commit());
-  watch.lap("write");
+  watch.lap(report.seconds, "write");
   report.summary = computed.summary;
   report.attempt = pending.attempt();
   report.masked = inputs.mask.support.size();

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "attestation/client_model.h"
+#include "parties/client_model.h"
 
 namespace zkapex {
 namespace {

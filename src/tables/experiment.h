@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attestation/client.h"
+#include "parties/work.h"
 #include "tables/config.h"
 #include "tables/report.h"
 

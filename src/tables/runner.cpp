@@ -1,10 +1,10 @@
 #include "tables/runner.h"
 
-#include <chrono>
 #include <cmath>
 #include <set>
 #include <thread>
 
+#include "base/stopwatch.h"
 #include "data/documents.h"
 #include "tables/cells.h"
 #include "tables/folders.h"
@@ -14,7 +14,6 @@ namespace zkapex {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using nlohmann::ordered_json;
 
 std::string clock_text(double seconds) {
@@ -112,7 +111,7 @@ class Run {
   Status compute(const CellKey& key, const Path& scratch) {
     ZKAPEX_CHECK(remove_tree(scratch));  // of a run that was stopped
     ZKAPEX_CHECK(make_folder(scratch));
-    const auto start = Clock::now();
+    const Stopwatch watch;
     const CellWork work{.work = work_,
                         .device = options_.device,
                         .measured_on = options_.measured_on,
@@ -122,7 +121,7 @@ class Run {
     Result<ordered_json> figures = experiment_->run(key.variant, drawn_with(key), work);
     ZKAPEX_CHECK(remove_tree(scratch));
     if (!figures.ok()) return figures.error().within(fmt::format("{}, seed {}", key.variant, key.seed));
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const double seconds = watch.seconds();
     ordered_json machine = machine_description();
     machine["threads"] = work_.pool->size();
     machine["device"] = options_.device;

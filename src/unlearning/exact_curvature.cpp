@@ -1,15 +1,15 @@
 #include "unlearning/exact_curvature.h"
 
 #include <algorithm>
-#include <bit>
 
+#include "base/bits.h"
 #include "curvature/factor.h"
 
 namespace zkapex {
 
 // |entry| <= 2^(c-1), B terms, digits below 2^digit_bits: every partial sum stays within 2^52.
 ExactCurvature::ExactCurvature(size_t block, unsigned bits, uint64_t floor)
-    : digit_bits_(52 - (bits - 1) - static_cast<unsigned>(std::bit_width(block - 1))), floor_(floor) {}
+    : digit_bits_(52 - (bits - 1) - log2_ceil(block)), floor_(floor) {}
 
 template <class Entry>
 void ExactCurvature::load(std::span<const Entry> factor, std::span<const uint32_t> kept,

@@ -5,6 +5,7 @@
 #include "argument/attacks/dishonest_testing.h"
 #include "argument/bit_matrix.h"
 #include "argument/plane_rounds.h"
+#include "base/bits.h"
 
 namespace zkapex {
 namespace {
@@ -12,8 +13,6 @@ namespace {
 using namespace testing;  // NOLINT: test helpers
 
 using Planes = std::vector<std::vector<Scalar>>;  // by plane, then by index in the segment
-
-unsigned log2_ceil(size_t v) { return static_cast<unsigned>(std::bit_width(v - 1)); }
 
 class RangeAttack : public ::testing::Test {
  protected:

@@ -77,7 +77,7 @@ Status run_training_method(const BaselineFlags& flags, Session& session) {
   return scrub(*session.model, forget, retain, options);
 }
 
-Result<Verdict> run_baseline(const CLI::App& command, const BaselineFlags& flags) {
+Result<Outcome> run_baseline(const CLI::App& command, const BaselineFlags& flags) {
   ZKAPEX_CHECK(check_output(flags.output / "model.safetensors", flags.learning.common.force));
   const bool by_mask = flags.method == "mask-only";
   if (by_mask && (flags.deployment.empty() || flags.mask.empty()))
@@ -100,7 +100,7 @@ Result<Verdict> run_baseline(const CLI::App& command, const BaselineFlags& flags
   ZKAPEX_CHECK(record.add_output(flags.output));
   ZKAPEX_CHECK(record.write(flags.output / "baseline.json"));
   record.print(flags.learning.common.json, flags.output.string());
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 }  // namespace

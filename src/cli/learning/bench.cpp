@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
+#include "base/stopwatch.h"
 #include "cli/learning/common.h"
 #include "learning/block_products.h"
 #include "learning/fisher.h"
@@ -19,10 +19,10 @@ namespace {
 
 double seconds_of(const at::Device& device, const std::function<void()>& body) {
   wait_for(device);
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   body();
   wait_for(device);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return watch.seconds();
 }
 
 double median(std::vector<double> values) {
@@ -116,9 +116,9 @@ Result<FisherFigures> bench_fisher(const ModelConfig& config, const Placement& p
   FisherFigures out;
   BlockFisherReport report;
   for (int k = 0; k < 2; ++k) {  // the first warms up
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     ZKAPEX_TRY(report, block_fisher(*model, source, model->mlp_weights(), {.block = block, .pending = pending}, sink));
-    out.pass = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    out.pass = watch.seconds();
   }
   out.accumulate = report.accumulate_seconds;
   out.flops = report.flops;
@@ -133,8 +133,8 @@ struct BenchFlags {
   bool quick = false;
 };
 
-Result<Verdict> run_bench(const BenchFlags& flags) {
-  return catch_torch([&]() -> Result<Verdict> {
+Result<Outcome> run_bench(const BenchFlags& flags) {
+  return catch_torch([&]() -> Result<Outcome> {
     start_libtorch(flags.common.threads);
     ZKAPEX_TRY(const Placement placement, placement_on(flags.device));
     ZKAPEX_TRY(const ModelConfig config, bench_config());
@@ -162,7 +162,7 @@ Result<Verdict> run_bench(const BenchFlags& flags) {
       fmt::print("          {:.1f} GFLOP/s there, {:.1f} in a plain product of matrices\n",
                  f.flops / f.accumulate / 1e9, f.gemm_rate / 1e9);
     }
-    return Verdict::kDone;
+    return Outcome::kDone;
   });
 }
 

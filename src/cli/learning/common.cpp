@@ -21,7 +21,7 @@ void LearningFlags::offer_model(CLI::App& command) {
 
 void LearningFlags::offer_splits(CLI::App& command) {
   command.add_option("--splits", splits, "Split file (zkapex split)")->required()->type_name("FILE");
-  command.add_option("--window", window, "Tokens of a sample of text")
+  command.add_option("--context", context, "Tokens of a sample of text")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
 }
@@ -66,7 +66,7 @@ Result<Session> open_session(const LearningFlags& flags) {
   ZKAPEX_TRY(out.splits, Splits::load(flags.splits));
   out.directory = flags.model;
   ZKAPEX_TRY(out.model, load_flagged_model(flags, out.placement));
-  ZKAPEX_TRY(out.format, InputFormat::of_model(flags.model, out.model->config(), flags.window));
+  ZKAPEX_TRY(out.format, InputFormat::of_model(flags.model, out.model->config(), flags.context));
   out.format.progress = flags.common.progress_style();
   return out;
 }

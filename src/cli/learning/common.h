@@ -42,7 +42,7 @@ struct LearningFlags {
   path model, weights, adapter, splits;
   std::string device = "cpu";
   uint64_t seed = 0;
-  int64_t window = 128;
+  int64_t context = 128;
 
   void offer_model(CLI::App& command);  // --model, --weights, --adapter
   void offer_splits(CLI::App& command);

@@ -15,7 +15,7 @@ namespace {
 struct SplitFlags {
   std::string data, personal_data, test_data;
   path model, output;
-  int64_t window = 128;
+  int64_t context = 128;
   SplitOptions options;
   CommonFlags common;
 };
@@ -25,7 +25,7 @@ Result<InputFormat> catalog_format(const SplitFlags& flags, const DataSource& da
   if (data.kind == DataSource::Kind::kText) {
     if (flags.model.empty()) return error("text needs --model, whose tokenizer cuts it into samples");
     ZKAPEX_TRY(const ModelConfig config, load_model_config(flags.model));
-    ZKAPEX_TRY(InputFormat out, InputFormat::of_model(flags.model, config, flags.window));
+    ZKAPEX_TRY(InputFormat out, InputFormat::of_model(flags.model, config, flags.context));
     out.progress = flags.common.progress_style();
     return out;
   }
@@ -34,7 +34,7 @@ Result<InputFormat> catalog_format(const SplitFlags& flags, const DataSource& da
   return out;
 }
 
-Result<Verdict> run_split(const SplitFlags& flags) {
+Result<Outcome> run_split(const SplitFlags& flags) {
   ZKAPEX_CHECK(check_output(flags.output, flags.common.force));
   SplitOptions options = flags.options;
   ZKAPEX_TRY(options.data, DataSource::parse(flags.data));
@@ -63,7 +63,7 @@ Result<Verdict> run_split(const SplitFlags& flags) {
     told[name] = {{"samples", set.indices.size()}, {"source", set.source.text()}};
   }
   if (flags.common.json) fmt::print("{}\n", told.dump(2));
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 struct TokenizeFlags {
@@ -72,7 +72,7 @@ struct TokenizeFlags {
   CommonFlags common;
 };
 
-Result<Verdict> run_tokenize(const TokenizeFlags& flags) {
+Result<Outcome> run_tokenize(const TokenizeFlags& flags) {
   ZKAPEX_TRY(const Tokenizer tokenizer, Tokenizer::load(flags.tokenizer));
   const std::string text((std::istreambuf_iterator<char>(std::cin)), std::istreambuf_iterator<char>());
   const auto special = flags.no_special ? Tokenizer::Special::kOmit : Tokenizer::Special::kAdd;
@@ -82,7 +82,7 @@ Result<Verdict> run_tokenize(const TokenizeFlags& flags) {
     ids = tokenizer.encode(text, special, [&](size_t bytes) { progress.advance(bytes); });
   }
   fmt::print("{}\n", flags.common.json ? nlohmann::json{{"ids", ids}}.dump() : nlohmann::json(ids).dump());
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 struct TrainTokenizerFlags {
@@ -98,7 +98,7 @@ Result<Tokenizer> merge(BpeTrainer& trainer, const TrainTokenizerFlags& flags) {
   return trainer.train(options);
 }
 
-Result<Verdict> run_train_tokenizer(const TrainTokenizerFlags& flags) {
+Result<Outcome> run_train_tokenizer(const TrainTokenizerFlags& flags) {
   ZKAPEX_CHECK(check_output(flags.output / "tokenizer.json", flags.common.force));
   BpeTrainer trainer;
   ZKAPEX_TRY(const std::vector<path> files, text_files(flags.data));
@@ -120,7 +120,7 @@ Result<Verdict> run_train_tokenizer(const TrainTokenizerFlags& flags) {
   } else {
     fmt::print("{}: {} tokens from {} files\n", flags.output.string(), tokenizer.size(), files.size());
   }
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 }  // namespace
@@ -150,7 +150,7 @@ void add_split(CLI::App& parent, Action& action) {
       ->type_name("RULE");
   command->add_option("--seed", flags->options.seed, "Seed of the choice")->capture_default_str();
   command->add_option("--model", flags->model, "Language model whose tokenizer cuts text")->type_name("DIR");
-  command->add_option("--window", flags->window, "Tokens of a sample of text")
+  command->add_option("--context", flags->context, "Tokens of a sample of text")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("-o,--output", flags->output, "Split file")->required()->type_name("FILE");

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/stopwatch.h"
 #include "cli/learning/common.h"
 #include "cli/learning/names.h"
 #include "cli/work.h"
@@ -121,7 +122,7 @@ void add_commands(DemoRun& run) {
       run.work.pool->size(), run.report["seconds"]["total"].get<double>());
 }
 
-Result<Verdict> run_demo(const Options& options) {
+Result<Outcome> run_demo(const Options& options) {
   if (options.on != "test" && options.on != "validation") return error("--on is test or validation");
   Work work(options.common);
   start_libtorch(options.common.threads);
@@ -135,25 +136,25 @@ Result<Verdict> run_demo(const Options& options) {
   run.work.force = false;  // the folder is new
   ZKAPEX_CHECK(prepare_folder(run.files, run.settings, options.common.force));
   describe_settings(run);
-  const SecondsSince seconds;
+  const Stopwatch watch;
   for (const auto step :
        {train_original, retrain_without_forgotten, personalize_clients, publish_deployment, register_clients,
         admit_clients, publish_mask, unlearn_clients, verify_clients, settle_clients, catch_cheats, measure_models}) {
     ZKAPEX_CHECK(step(run));
   }
-  run.report["seconds"]["total"] = seconds();
+  run.report["seconds"]["total"] = watch.seconds();
   check_targets(run);
   add_commands(run);
   ZKAPEX_CHECK(write_text(run.files.report_json(), run.report.dump(2) + "\n"));
   ZKAPEX_CHECK(write_text(run.files.report_html(), demo_page(run.report)));
   if (options.common.json) {
     fmt::print("{}\n", run.report.dump(2));
-    return Verdict::kDone;
+    return Outcome::kDone;
   }
   fmt::print("\n{}\n{}: all of it as a page ({:.0f} s in all). To look at what is there:\n", demo_tables(run.report),
-             run.files.report_html().string(), seconds());
+             run.files.report_html().string(), watch.seconds());
   for (const ordered_json& command : run.report["commands"]) fmt::print("  {}\n", command.get<std::string>());
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 }  // namespace

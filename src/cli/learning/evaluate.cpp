@@ -210,7 +210,7 @@ void print_text(const json& found) {
   }
 }
 
-Result<Verdict> run_evaluate(const CLI::App& command, const EvaluateFlags& flags) {
+Result<Outcome> run_evaluate(const CLI::App& command, const EvaluateFlags& flags) {
   if (!flags.output.empty()) {
     ZKAPEX_CHECK(check_output(flags.output, flags.learning.common.force));
   }
@@ -226,7 +226,7 @@ Result<Verdict> run_evaluate(const CLI::App& command, const EvaluateFlags& flags
   } else {
     print_text(found);
   }
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 }  // namespace

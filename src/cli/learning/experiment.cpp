@@ -29,7 +29,7 @@ Result<const ExperimentKind*> experiment_named(const std::string& name) {
   return error("there is no experiment '{}'; there are {}", name, names);
 }
 
-Result<Verdict> run_command(Options options) {
+Result<Outcome> run_command(Options options) {
   ZKAPEX_TRY(const ExperimentKind* kind, experiment_named(options.name));
   if (options.run.only_seed > options.run.seeds) return error("--only-seed is one of the --seeds");
   if (options.run.measured_on != "test" && options.run.measured_on != "validation")
@@ -58,15 +58,15 @@ Result<Verdict> run_command(Options options) {
                                               {"json", done.json.string()},
                                               {"svg", done.svg.string()}}
                            .dump(2));
-    return Verdict::kDone;
+    return Outcome::kDone;
   }
   if (done.missing > 0) {
     fmt::print("{} of {} cells are missing: there is no report yet\n", done.missing, done.cells);
-    return Verdict::kDone;
+    return Outcome::kDone;
   }
   fmt::print("\n{}\n{}, {} and {} were written\n", done.text, done.markdown.string(), done.json.string(),
              done.svg.string());
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 std::string footer() {

@@ -17,7 +17,7 @@ struct ProbeFlags {
   CommonFlags common;
 };
 
-Result<Verdict> run_probe(const ProbeFlags& flags) {
+Result<Outcome> run_probe(const ProbeFlags& flags) {
   ZKAPEX_CHECK(check_output(flags.output, flags.common.force));
   start_libtorch(flags.common.threads);
   ProbeOptions options = flags.options;
@@ -32,7 +32,7 @@ Result<Verdict> run_probe(const ProbeFlags& flags) {
     told[p.name] = p.value.sizes().vec();
   }
   if (flags.common.json) fmt::print("{}\n", told.dump(2));
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ Result<Session> open_training_session(const TrainFlags& flags) {
   } else {
     ZKAPEX_TRY(out.model, load_flagged_model(flags.learning, out.placement, flags.classes));
   }
-  ZKAPEX_TRY(out.format, InputFormat::of_model(flags.learning.model, out.model->config(), flags.learning.window));
+  ZKAPEX_TRY(out.format, InputFormat::of_model(flags.learning.model, out.model->config(), flags.learning.context));
   out.format.progress = flags.learning.common.progress_style();
   return out;
 }
@@ -91,7 +91,7 @@ Result<TrainingReport> train_in_sight(Model& model, const Samples& samples, Meth
   });
 }
 
-Result<Verdict> run_training(const CLI::App& command, TrainFlags flags) {
+Result<Outcome> run_training(const CLI::App& command, TrainFlags flags) {
   const path state = flags.output / "training.safetensors", note = flags.output / "training.json";
   ZKAPEX_CHECK(check_output(flags.output / "model.safetensors", flags.learning.common.force));
   ZKAPEX_TRY(const Method method, method_named(flags.method));
@@ -130,7 +130,7 @@ Result<Verdict> run_training(const CLI::App& command, TrainFlags flags) {
   const std::string loss = report.epoch_losses.empty() ? "" : fmt::format(", loss {:.4f}", report.epoch_losses.back());
   record.print(flags.learning.common.json,
                fmt::format("{}: {} steps{}", flags.output.string(), report.steps + report.resumed_at, loss));
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 }  // namespace

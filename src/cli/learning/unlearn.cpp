@@ -89,7 +89,7 @@ Result<std::string> write_scores(const SaliencyFlags& flags, Session& session) {
   return fmt::format("{}: scores of {} tensors", flags.output.string(), covered.size());
 }
 
-Result<Verdict> run_saliency(const CLI::App& command, SaliencyFlags flags) {
+Result<Outcome> run_saliency(const CLI::App& command, SaliencyFlags flags) {
   ZKAPEX_CHECK(check_output(flags.output, flags.learning.common.force));
   if (!flags.ratio.empty() && (flags.deployment.empty() || flags.window.empty())) {
     return error("--ratio needs --deployment and --window-id");
@@ -103,7 +103,7 @@ Result<Verdict> run_saliency(const CLI::App& command, SaliencyFlags flags) {
   ZKAPEX_CHECK(record.add_output(flags.output));
   ZKAPEX_CHECK(record.write(flags.output.string() + ".json"));
   record.print(flags.learning.common.json, written);
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 struct FisherFlags {
@@ -131,7 +131,7 @@ Result<FisherStoreReport> write_store(Model& model, const Samples& samples, cons
                             [&](uint64_t blocks) { progress.advance(blocks); });
 }
 
-Result<Verdict> run_fisher(const CLI::App& command, const FisherFlags& flags) {
+Result<Outcome> run_fisher(const CLI::App& command, const FisherFlags& flags) {
   ZKAPEX_CHECK(check_output(flags.output, flags.learning.common.force));
   ZKAPEX_TRY(const Deployment deployment, read_deployment(flags.deployment));
   ZKAPEX_TRY(Session session, open_session(flags.learning));
@@ -164,7 +164,7 @@ Result<Verdict> run_fisher(const CLI::App& command, const FisherFlags& flags) {
       fmt::format("{}: {} blocks from {} samples; {} rank deficient, {} with raised damping, condition up to {:.3g}",
                   flags.output.string(), deployment.layout().blocks(), report.fisher.samples, s.rank_deficient,
                   s.raised, s.largest_condition));
-  return Verdict::kDone;
+  return Outcome::kDone;
 }
 
 }  // namespace
@@ -185,14 +185,14 @@ void add_saliency(CLI::App& parent, Action& action) {
   command->add_option("--cover", flags->cover, "Patterns of the weights to score; the MLPs' matrices otherwise");
   command->add_option("--ratio", flags->ratio, "Write a mask of this share of the weights instead of scores");
   command->add_option("--deployment", flags->deployment, "Deployment that the mask is for")->type_name("FILE");
-  command->add_option("--window-id", flags->window, "Identifier of the mask's window")->type_name("TEXT");
+  command->add_option("--window", flags->window, "Identifier of the mask's window")->type_name("TEXT");
   command->add_option("-o,--output", flags->output, "Scores (safetensors) or mask")->required()->type_name("FILE");
   flags->learning.offer_runtime(*command);
   command->footer(
       "Examples:\n"
       "  zkapex saliency --model original --splits splits.json -o scores.safetensors\n"
       "  zkapex saliency --model original --splits splits.json --ratio 0.04 --deployment deployment.zka \\\n"
-      "    --window-id 2026-01 -o mask.zka");
+      "    --window 2026-01 -o mask.zka");
   command->callback(
       [flags, command, &action] { action = [flags, command] { return run_saliency(*command, *flags); }; });
 }

@@ -1,4 +1,4 @@
-#include "attestation/secret_file.h"
+#include "parties/secret_file.h"
 
 #include "attestation/files.h"
 #include "base/file_kind.h"

@@ -5,10 +5,10 @@
 
 #include "argument/transcript.h"
 #include "attestation/files.h"
-#include "attestation/uncovered.h"
 #include "base/files.h"
 #include "base/framed.h"
 #include "base/secret.h"
+#include "parties/uncovered.h"
 #include "unlearning/deployment.h"
 #include "weights/packed_weights.h"
 

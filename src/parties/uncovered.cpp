@@ -1,4 +1,4 @@
-#include "attestation/uncovered.h"
+#include "parties/uncovered.h"
 
 #include <algorithm>
 #include <set>

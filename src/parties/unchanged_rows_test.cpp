@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "algebra/msm.h"
-#include "attestation/client_testing.h"
+#include "parties/client_testing.h"
 
 namespace zkapex {
 namespace {

@@ -1,8 +1,8 @@
 // The files of a whole small deployment, made as clients make them; then every byte of them changed.
 #include "attestation/files.h"
 
-#include "attestation/client_testing.h"
-#include "attestation/secret_file.h"
+#include "parties/client_testing.h"
+#include "parties/secret_file.h"
 
 namespace zkapex {
 namespace {
@@ -19,9 +19,9 @@ class FilesTest : public ::testing::Test {
   }
 
   static Result<Registered, Rejection> open(const RegistrationFile& file) {
-    return open_registration(world_->deployment, file, true, world_->generators, world_->pool);
+    return verify_registration_file(world_->deployment, file, world_->generators, world_->pool);
   }
-  static Verdict verify(const Mask& mask, const ProofFile& file) {
+  static Result<ModelCommitment, Rejection> verify(const Mask& mask, const ProofFile& file) {
     const Registered& registered = *world_->registered;
     return verify_window_file(world_->deployment, {registered, registered.model, {}}, mask, file, world_->generators,
                               world_->pool);
@@ -124,7 +124,7 @@ TEST_F(FilesTest, WhatAProofNamesIsCheckedWithATypedReason) {
   const auto reason = [](const auto& change) {
     ProofFile file = world_->proof;
     change(file);
-    const Verdict verdict = verify(world_->mask, file);
+    const auto verdict = verify(world_->mask, file);
     return verdict.ok() ? "accepted" : name(verdict.error().reason);
   };
   EXPECT_EQ(reason([](ProofFile& f) { f.deployment[0] ^= 1; }), "deployment");

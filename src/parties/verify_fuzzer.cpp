@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "attestation/provider.h"
 #include "attestation/registration_verifier.h"
 #include "attestation/window_verifier.h"
+#include "parties/provider.h"
 
 namespace zkapex {
 namespace {
@@ -106,7 +106,6 @@ void fuzz_window(Provider& provider, Choices choices) {
   require_refused(verify_window_file(provider.deployment, {provider.registered, provider.registered.model, {}},
                                      provider.mask, file, provider.generators, provider.pool)
                       .ok());
-  (void)next_model(provider.deployment, provider.registered.model, provider.mask, file, provider.pool);
 }
 
 void fuzz_registration(Provider& provider, Choices choices) {
@@ -121,7 +120,7 @@ void fuzz_registration(Provider& provider, Choices choices) {
   if (!file.certificate) file.curvature = provider.registered.curvature;
   const auto plan = RegistrationPlan::make(provider.deployment, file.certificate, file.cut);
   if (plan.ok()) file.proof = well_formed_proof(plan->shape(), provider, choices);
-  require_refused(open_registration(provider.deployment, file, true, provider.generators, provider.pool).ok());
+  require_refused(verify_registration_file(provider.deployment, file, provider.generators, provider.pool).ok());
   (void)assume_registration(provider.deployment, file, provider.pool);
 }
 
@@ -133,7 +132,7 @@ void fuzz_files(Provider& provider, ByteView input) {
                         .ok());
   }
   if (const auto file = RegistrationFile::decode(frame(RegistrationFile::kKind, input)); file.ok()) {
-    require_refused(open_registration(provider.deployment, *file, true, provider.generators, provider.pool).ok());
+    require_refused(verify_registration_file(provider.deployment, *file, provider.generators, provider.pool).ok());
   }
 }
 

@@ -2,11 +2,10 @@
 // Nothing is written here.
 #pragma once
 
-#include "attestation/client.h"
-#include "attestation/client_model.h"
-#include "attestation/secret_file.h"
-#include "unlearning/apply.h"
-#include "weights/checkpoint.h"
+#include "base/stopwatch.h"
+#include "parties/client.h"
+#include "parties/client_folder.h"
+#include "parties/secret_file.h"
 
 namespace zkapex {
 
@@ -29,6 +28,8 @@ struct WindowInputs {
   StoreReader store;
 
   static Result<WindowInputs> open(const WindowSources& sources);
+  // The client that they make up. They outlive it.
+  [[nodiscard]] Result<Client> client(ThreadPool& pool) const;
 };
 
 struct ComputedWindow {
@@ -40,6 +41,6 @@ struct ComputedWindow {
 
 // The proof was verified, as the provider will. `scratch`: a folder on disk.
 [[nodiscard]] Result<ComputedWindow> compute_window(const WindowInputs& inputs, Operator op, const Path& scratch,
-                                                    const WorkSettings& settings, Stopwatch& watch);
+                                                    const WorkSettings& settings, Timings& seconds);
 
 }  // namespace zkapex

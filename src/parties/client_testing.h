@@ -7,10 +7,11 @@
 #include <filesystem>
 #include <random>
 
-#include "attestation/client_window.h"
 #include "attestation/inputs.h"
-#include "attestation/provider.h"
 #include "curvature/store.h"
+#include "parties/client_window.h"
+#include "parties/provider.h"
+#include "parties/register_client.h"
 #include "unlearning/apply.h"
 
 namespace zkapex::testing {
@@ -67,11 +68,10 @@ struct World {
   }
   Status apply(const std::string& client, Operator op = Operator::kGroupObs) {
     Timings seconds;
-    Stopwatch watch(seconds);
     const Path at = folder / client;
     ZKAPEX_TRY(const WindowInputs inputs,
                WindowInputs::open({.client = at, .mask = folder / "psi.zka", .model = {}, .store = {}}));
-    ZKAPEX_TRY(const ComputedWindow computed, compute_window(inputs, op, at, settings, watch));
+    ZKAPEX_TRY(const ComputedWindow computed, compute_window(inputs, op, at, settings, seconds));
     const CoordinateReader read = [&](uint64_t first, std::span<int64_t> out) {
       computed.after.packed().get(first, out);
       return Status(Done{});

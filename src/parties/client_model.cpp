@@ -1,4 +1,4 @@
-#include "attestation/client_model.h"
+#include "parties/client_model.h"
 
 #include "base/first_error.h"
 

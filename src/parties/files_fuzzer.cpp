@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "attestation/secret_file.h"
+#include "parties/secret_file.h"
 
 namespace {
 

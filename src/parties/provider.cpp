@@ -1,4 +1,4 @@
-#include "attestation/provider.h"
+#include "parties/provider.h"
 
 #include <fmt/format.h>
 
@@ -9,13 +9,34 @@ namespace zkapex {
 
 namespace {
 
-Result<RegistrationPlan, Rejection> plan_of(const Deployment& deployment, const RegistrationFile& file) {
+// Planned and decoded, once.
+struct OpenedRegistration {
+  RegistrationPlan plan;
+  Proof proof;
+  RegistrationStatement statement;
+};
+
+Result<OpenedRegistration, Rejection> open(const Deployment& deployment, const RegistrationFile& file) {
   if (file.deployment != deployment.digest()) {
     return Rejection{Reason::kDeployment, "the registration was made for another deployment"};
   }
   Result<RegistrationPlan> plan = RegistrationPlan::make(deployment, file.certificate, file.cut);
   if (!plan) return Rejection{Reason::kStatement, plan.error().message};
-  return *std::move(plan);
+  ZKAPEX_TRY(Proof proof, Proof::decode(file.proof, plan->shape()));
+  return OpenedRegistration{
+      *std::move(plan), std::move(proof), {&deployment, file.client, file.unchanged, file.curvature}};
+}
+
+Result<Registered, Rejection> registered_by(const RegistrationFile& file, const OpenedRegistration& opened,
+                                            ThreadPool& pool) {
+  ZKAPEX_TRY(RegisteredRows rows, registered_rows(opened.statement, opened.plan, opened.proof, pool));
+  const Sha256::Digest digest = file.digest();
+  return Registered{digest,
+                    file.client,
+                    file.certificate,
+                    file.unchanged,
+                    std::move(rows.curvature),
+                    {digest, {}, std::move(rows.model)}};
 }
 
 Result<WindowPlan, Rejection> plan_of(const Deployment& deployment, const Mask& mask, const ProofFile& file) {
@@ -48,35 +69,25 @@ Verdict check_history(const ClientRecord& client, const Mask& mask) {
 
 }  // namespace
 
-Result<PointSum, Rejection> check_registration_file(const Deployment& deployment, const RegistrationFile& file,
-                                                    ThreadPool& pool) {
-  ZKAPEX_TRY(const RegistrationPlan plan, plan_of(deployment, file));
-  ZKAPEX_TRY(const Proof proof, Proof::decode(file.proof, plan.shape()));
-  return check_registration({&deployment, file.client, file.unchanged, file.curvature}, plan, proof, pool);
-}
-
 Result<Registered, Rejection> assume_registration(const Deployment& deployment, const RegistrationFile& file,
                                                   ThreadPool& pool) {
-  ZKAPEX_TRY(const RegistrationPlan plan, plan_of(deployment, file));
-  ZKAPEX_TRY(const Proof proof, Proof::decode(file.proof, plan.shape()));
-  const RegistrationStatement statement{&deployment, file.client, file.unchanged, file.curvature};
-  ZKAPEX_TRY(RegisteredRows rows, registered_rows(statement, plan, proof, pool));
-  const Sha256::Digest digest = file.digest();
-  return Registered{digest,
-                    file.client,
-                    file.certificate,
-                    file.unchanged,
-                    std::move(rows.curvature),
-                    {digest, {}, std::move(rows.model)}};
+  ZKAPEX_TRY(const OpenedRegistration opened, open(deployment, file));
+  return registered_by(file, opened, pool);
 }
 
-Result<Registered, Rejection> open_registration(const Deployment& deployment, const RegistrationFile& file, bool proved,
-                                                const Generators& generators, ThreadPool& pool) {
-  if (proved) {
-    ZKAPEX_TRY(const PointSum sum, check_registration_file(deployment, file, pool));
-    if (Verdict verdict = verdict_var(sum, generators, pool); !verdict) return verdict.error();
-  }
-  return assume_registration(deployment, file, pool);
+Result<CheckedRegistration, Rejection> check_registration_file(const Deployment& deployment,
+                                                               const RegistrationFile& file, ThreadPool& pool) {
+  ZKAPEX_TRY(const OpenedRegistration opened, open(deployment, file));
+  ZKAPEX_TRY(PointSum sum, check_registration(opened.statement, opened.plan, opened.proof, pool));
+  ZKAPEX_TRY(Registered registered, registered_by(file, opened, pool));
+  return CheckedRegistration{std::move(registered), std::move(sum)};
+}
+
+Result<Registered, Rejection> verify_registration_file(const Deployment& deployment, const RegistrationFile& file,
+                                                       const Generators& generators, ThreadPool& pool) {
+  ZKAPEX_TRY(CheckedRegistration checked, check_registration_file(deployment, file, pool));
+  ZKAPEX_CHECK(verdict_var(checked.sum, generators, pool));
+  return std::move(checked.registered);
 }
 
 Verdict check_policy(const Policy& policy, const Registered& registered, const ProofFile& file) {
@@ -95,8 +106,8 @@ WindowStatement window_statement(const Deployment& deployment, const Registered&
           current.digest(), current.rows, registered.curvature, registered.unchanged};
 }
 
-Result<PointSum, Rejection> check_window_file(const Deployment& deployment, const ClientRecord& client,
-                                              const Mask& mask, const ProofFile& file, ThreadPool& pool) {
+Result<CheckedWindow, Rejection> check_window_file(const Deployment& deployment, const ClientRecord& client,
+                                                   const Mask& mask, const ProofFile& file, ThreadPool& pool) {
   ZKAPEX_TRY(const WindowPlan plan, plan_of(deployment, mask, file));
   ZKAPEX_CHECK(check_history(client, mask));
   const Registered& registered = client.registered;
@@ -108,23 +119,19 @@ Result<PointSum, Rejection> check_window_file(const Deployment& deployment, cons
   if (file.model != current.digest())
     return Rejection{Reason::kModel, "the proof starts from another model than the client's current one"};
   ZKAPEX_TRY(const Proof proof, Proof::decode(file.proof, plan.shape()));
-  return check_window(window_statement(deployment, registered, current, mask), plan, proof, pool);
-}
-
-Verdict verify_window_file(const Deployment& deployment, const ClientRecord& client, const Mask& mask,
-                           const ProofFile& file, const Generators& generators, ThreadPool& pool) {
-  ZKAPEX_TRY(const PointSum sum, check_window_file(deployment, client, mask, file, pool));
-  return verdict_var(sum, generators, pool);
-}
-
-Result<ModelCommitment, Rejection> next_model(const Deployment& deployment, const ModelCommitment& current,
-                                              const Mask& mask, const ProofFile& file, ThreadPool& pool) {
-  ZKAPEX_TRY(const WindowPlan plan, plan_of(deployment, mask, file));
-  ZKAPEX_TRY(const Proof proof, Proof::decode(file.proof, plan.shape()));
+  ZKAPEX_TRY(PointSum sum, check_window(window_statement(deployment, registered, current, mask), plan, proof, pool));
   ZKAPEX_TRY(std::vector<EncodedPoint> rows, unlearned_rows(plan, proof, pool));
   ModelCommitment next{current.registration, current.windows, std::move(rows)};
   next.windows.push_back({mask.window, mask.digest()});
-  return next;
+  return CheckedWindow{std::move(next), std::move(sum)};
+}
+
+Result<ModelCommitment, Rejection> verify_window_file(const Deployment& deployment, const ClientRecord& client,
+                                                      const Mask& mask, const ProofFile& file,
+                                                      const Generators& generators, ThreadPool& pool) {
+  ZKAPEX_TRY(CheckedWindow checked, check_window_file(deployment, client, mask, file, pool));
+  ZKAPEX_CHECK(verdict_var(checked.sum, generators, pool));
+  return std::move(checked.next);
 }
 
 }  // namespace zkapex

@@ -8,10 +8,10 @@
 #include <functional>
 #include <optional>
 
-#include "attestation/provider.h"
 #include "attestation/registration_prover.h"
 #include "attestation/window_testing.h"
 #include "base/files.h"
+#include "parties/provider.h"
 
 namespace zkapex {
 namespace {
@@ -47,7 +47,7 @@ class Client {
     if (options.false_registration) proof[proof.size() - 32] ^= 1;
     registration_ = {deployment.digest(), options.name, options.certificate, cut, window_.unchanged.encoded,
                      proved.curvature,    proof};
-    registered_ = *open_registration(deployment, registration_, false, window_.generators(), pool);
+    registered_ = *assume_registration(deployment, registration_, pool);
     current_ = registered_.model;
     blindings_ = std::move(proved.model_blindings);
     curvature_blindings_ = std::move(proved.curvature_blindings);
@@ -81,8 +81,10 @@ class Client {
                     std::nullopt,
                     last_mask_};
     if (!current_.windows.empty()) out.commitment = current_.encode();
+    const std::optional<Mask> previous = last_mask_ ? std::optional(*Mask::parse(*last_mask_)) : std::nullopt;
     last_mask_ = window_.mask.serialize();
-    current_ = *next_model(*window_.deployment, current_, window_.mask, file, pool_);
+    current_ =
+        check_window_file(*window_.deployment, {registered_, current_, previous}, window_.mask, file, pool_)->next;
     blindings_ = std::move(proved.blindings);
     window_.theta_p = window_.theta_u;
     std::vector<uint64_t>& support = window_.mask.support;  // the next window's: one coordinate more
@@ -129,16 +131,16 @@ class ReferenceTest : public ::testing::Test {
                           const Generators& generators) {
     ZKAPEX_TRY(const auto registration, submitted<RegistrationFile>(files.registration));
     ZKAPEX_TRY(const auto proof, submitted<ProofFile>(files.proof));
-    ZKAPEX_TRY(const Registered registered, open_registration(deployment, registration, false, generators, pool_));
+    ZKAPEX_TRY(const Registered registered, assume_registration(deployment, registration, pool_));
     ZKAPEX_CHECK(check_policy(due_, registered, proof));
     ClientRecord client{registered, registered.model, {}};
     if (files.commitment) {
       ZKAPEX_TRY(client.current, submitted<ModelCommitment>(*files.commitment));
     }
     if (files.last_mask) client.last_mask = *Mask::parse(*files.last_mask);
-    ZKAPEX_TRY(const PointSum window, check_window_file(deployment, client, mask, proof, pool_));
-    ZKAPEX_CHECK(open_registration(deployment, registration, true, generators, pool_));
-    return verdict_var(window, generators, pool_);
+    ZKAPEX_TRY(const CheckedWindow window, check_window_file(deployment, client, mask, proof, pool_));
+    ZKAPEX_CHECK(verify_registration_file(deployment, registration, generators, pool_));
+    return verdict_var(window.sum, generators, pool_);
   }
 
   template <class File>

@@ -1,0 +1,86 @@
+#include "cli/made_up_window.h"
+
+#include <cmath>
+#include <random>
+
+#include "curvature/factor.h"
+#include "unlearning/apply.h"
+
+namespace zkapex::cli {
+
+namespace {
+
+// A well mixed function of a seed and an index: made-up data without storing it.
+uint64_t mix(uint64_t seed, uint64_t x) {
+  x += seed * 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+CoordinateReader made_up_weights(const Deployment& deployment, uint64_t seed) {
+  return [&deployment, seed](uint64_t first, std::span<int64_t> out) {
+    const double unit = std::ldexp(1.0, static_cast<int>(deployment.parameters().weights.fraction_bits));
+    for (size_t k = 0; k < out.size(); ++k) {
+      const uint64_t bits = mix(seed, first + k);
+      double sum = -2;  // four uniform numbers: near enough to normal
+      for (unsigned part = 0; part < 4; ++part) sum += static_cast<double>(bits >> (16 * part) & 0xffff) / 65536;
+      out[k] = std::llround(0.02 * std::sqrt(3.0) * sum * unit);
+    }
+    return Status(Done{});
+  };
+}
+
+Status make_up_store(const Path& path, const Deployment& deployment, uint64_t seed, ThreadPool& pool,
+                     ProgressStyle style) {
+  constexpr size_t kPatterns = 32, kSamples = 64;
+  const uint64_t block = deployment.layout().geometry().block, entries = triangle_size(block);
+  const Parameters& p = deployment.parameters();
+  const FactorSettings settings{.block = block, .bits = p.curvature_bits, .floor = p.floor, .damping = {}};
+  std::vector<int16_t> patterns(kPatterns * entries);
+  std::mt19937_64 rng(seed);
+  std::normal_distribution<double> normal;
+  FactorMaker maker(settings);
+  for (size_t k = 0; k < kPatterns; ++k) {
+    std::vector<double> gradients(kSamples * block);
+    for (double& g : gradients) g = normal(rng);
+    ZKAPEX_TRY(const FactorStatistics statistics,
+               maker.from_gradients(gradients, block, std::span(patterns).subspan(k * entries, entries)));
+    (void)statistics;
+  }
+  ZKAPEX_TRY(StoreWriter writer, StoreWriter::open(path, store_header_for(deployment), "", true));
+  Progress progress(style, "making curvature", "blocks", deployment.layout().blocks());
+  constexpr uint64_t kAtOnce = 512;
+  std::vector<int16_t> factors(kAtOnce * entries);
+  for (uint64_t first = writer.blocks(); first < deployment.layout().blocks(); first += kAtOnce) {
+    const uint64_t count = std::min(kAtOnce, deployment.layout().blocks() - first);
+    pool.for_each(count, [&](size_t b) {
+      const int16_t* pattern = patterns.data() + mix(seed, first + b) % kPatterns * entries;
+      int16_t* out = factors.data() + b * entries;
+      for (size_t j = 0; j < block; ++j) {
+        const bool flip = (mix(seed, (first + b) * block + j) & 1) != 0;
+        for (size_t l = 0; l <= j; ++l)
+          out[triangle_size(j) + l] =
+              static_cast<int16_t>(flip ? -pattern[triangle_size(j) + l] : pattern[triangle_size(j) + l]);
+      }
+    });
+    ZKAPEX_CHECK(writer.append(std::span<const int16_t>(factors).first(count * entries)));
+    progress.advance(count);
+  }
+  return writer.finish();
+}
+
+Mask made_up_mask(const Deployment& deployment, double ratio, uint64_t seed) {
+  Mask mask;
+  mask.deployment = deployment.digest();
+  mask.window = "bench";
+  const auto limit = static_cast<uint64_t>(ratio * 0x1p53);
+  for (uint64_t c = 0; c < deployment.layout().coordinates(); ++c) {
+    if (mix(seed, c ^ 0x5555555555555555ULL) >> 11 < limit) mask.support.push_back(c);
+  }
+  return mask;
+}
+
+}  // namespace zkapex::cli

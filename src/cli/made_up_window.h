@@ -1,0 +1,23 @@
+// Weights, curvature and mask of a window at the size of a real model, made up from a seed.
+#pragma once
+
+#include "base/progress.h"
+#include "curvature/store.h"
+#include "unlearning/deployment.h"
+#include "unlearning/mask.h"
+#include "weights/packed_weights.h"
+
+namespace zkapex::cli {
+
+// Weights of a normal kind, deviation 0.02, by coordinate. The deployment outlives it.
+[[nodiscard]] CoordinateReader made_up_weights(const Deployment& deployment, uint64_t seed);
+
+// Curvature of low rank plus damping: some factors are made from gradients of 64 samples; each block is one of them
+// with the signs of its coordinates drawn anew, which is again such a factor.
+[[nodiscard]] Status make_up_store(const Path& path, const Deployment& deployment, uint64_t seed, ThreadPool& pool,
+                                   ProgressStyle style);
+
+// About this part of the weights.
+[[nodiscard]] Mask made_up_mask(const Deployment& deployment, double ratio, uint64_t seed);
+
+}  // namespace zkapex::cli

@@ -1,0 +1,117 @@
+#include "parties/client.h"
+
+#include "parties/memory_plan.h"
+
+namespace zkapex {
+
+namespace {
+
+// θ_u = θ_p but for zeros where the mask is.
+Result<AppliedOperator> apply_mask(const Client& client, const Mask& mask, Progress& progress) {
+  const Layout& layout = client.deployment->layout();
+  AppliedOperator out{UnlearnedModel(*client.deployment), {}};
+  std::vector<int64_t> theta;
+  size_t next = 0;
+  for (uint64_t b = 0; b < layout.blocks(); ++b) {
+    const Layout::Block block = layout.block(b);
+    theta.resize(block.count);
+    ZKAPEX_CHECK(client.read(block.first_coordinate, theta));
+    for (; next < mask.support.size() && mask.support[next] < block.first_coordinate + block.count; ++next) {
+      theta[mask.support[next] - block.first_coordinate] = 0;
+    }
+    out.after.set_block(block, theta, 0);
+    progress.advance();
+  }
+  out.summary.blocks = layout.blocks();
+  return out;
+}
+
+}  // namespace
+
+Result<RegistrationPlan> plan_registration(const Deployment& deployment, bool certificate,
+                                           const WorkSettings& settings) {
+  const Layout& layout = deployment.layout();
+  const MemoryPlan memory(layout, settings.memory);
+  RegistrationCut cut{cut_rows(layout.rows(), memory.rows_per_segment()), {}};
+  if (certificate) cut.curvature = cut_rows(curvature_rows(layout), memory.curvature_rows_per_unit());
+  return RegistrationPlan::make(deployment, certificate, cut);
+}
+
+Result<WindowPlan> plan_window(const Deployment& deployment, const Mask& mask, Operator op,
+                               const WorkSettings& settings) {
+  const Layout& layout = deployment.layout();
+  const MemoryPlan memory(layout, settings.memory);
+  return WindowPlan::make(deployment, mask, op, cut_rows(layout.rows(), memory.rows_per_segment()));
+}
+
+Result<NewRegistration> make_registration(const Deployment& deployment, const std::string& client,
+                                          const RegistrationPlan& plan, const ModelReader& model,
+                                          std::vector<EncodedPoint> unchanged, const Path& scratch_folder,
+                                          const Generators& generators, const WorkSettings& settings) {
+  const RegistrationStatement statement{&deployment, client, unchanged, {}};
+  const MemoryPlan memory(deployment.layout(), settings.memory);
+  ZKAPEX_TRY(Scratch scratch, Scratch::in(scratch_folder));
+  Progress progress(settings.progress, "registering", "parts", plan.units().size());
+  ZKAPEX_TRY(ProvedRegistration proved,
+             prove_registration(statement, plan, model, memory.registration_bits(), generators, *settings.pool,
+                                {.scratch = std::move(scratch), .progress = [&] { progress.advance(); }}));
+  RegistrationFile file{
+      deployment.digest(),  client, plan.certificate(), plan.cut(), std::move(unchanged), std::move(proved.curvature),
+      proved.proof.encode()};
+  auto registered = assume_registration(deployment, file, *settings.pool);
+  if (!registered) return error("{}", registered.error().detail);
+  return NewRegistration{std::move(file),
+                         *std::move(registered),
+                         std::move(proved.model_blindings),
+                         std::move(proved.curvature_blindings),
+                         proved.commit_curvature_seconds,
+                         proved.certificate_seconds};
+}
+
+Result<AppliedOperator> apply_operator(const Client& client, const Mask& mask, Operator op,
+                                       const WorkSettings& settings) {
+  const Layout& layout = client.deployment->layout();
+  Progress progress(settings.progress, "unlearning", "blocks", layout.blocks());
+  if (op == Operator::kMaskOnly) return apply_mask(client, mask, progress);
+  AppliedOperator out{UnlearnedModel(*client.deployment), {}};
+  const BlockReader blocks = [&](uint64_t index, std::span<int64_t> theta) {
+    return client.read(layout.block(index).first_coordinate, theta);
+  };
+  const BlockSink sink = [&](uint64_t index, std::span<const int64_t> theta, const ObsOutcome& outcome) {
+    out.after.set_block(layout.block(index), theta, outcome.residual);
+    progress.advance();
+    return Status(Done{});
+  };
+  ZKAPEX_TRY(out.summary, apply_group_obs(*client.deployment, mask, *client.store, blocks, sink, *settings.pool));
+  return out;
+}
+
+Result<ProvedWindow> attest_window(const Client& client, const Mask& mask, const WindowPlan& plan,
+                                   const UnlearnedModel& after, const Path& scratch_folder,
+                                   const Generators& generators, const WorkSettings& settings, Tamper* tamper) {
+  const Deployment& deployment = *client.deployment;
+  const ClientModel before(deployment, client.read, *client.store);
+  ZKAPEX_TRY(const WindowBits bits, WindowBits::make(deployment, plan, before, after, *settings.pool));
+  const ClientRecord& record = client.record;
+  const WindowStatement statement = window_statement(deployment, record.registered, record.current, mask);
+  const MemoryPlan memory(deployment.layout(), settings.memory);
+  ZKAPEX_TRY(Scratch scratch, Scratch::in(scratch_folder));
+  Progress progress(settings.progress, "proving", "segments", plan.segments().size());
+  ZKAPEX_TRY(
+      WindowProof proved,
+      prove_window(statement, plan, bits, before, client.openings, memory.window_bits(), generators, *settings.pool,
+                   {.scratch = std::move(scratch), .progress = [&] { progress.advance(); }, .tamper = tamper}));
+  return ProvedWindow{{plan.op(), deployment.digest(), record.registered.digest, mask.digest(), record.current.digest(),
+                       record.registered.client, mask.window, plan.segmentation(), proved.proof.encode()},
+                      std::move(proved.blindings)};
+}
+
+Result<ModelCommitment> check_own_proof(const Client& client, const Mask& mask, const ProofFile& file,
+                                        const Generators& generators, ThreadPool& pool) {
+  auto next = verify_window_file(*client.deployment, client.record, mask, file, generators, pool);
+  if (next) return *std::move(next);
+  return error("the proof does not hold ({}): is the curvature store the one that was registered?",
+               name(next.error().reason));
+}
+
+}  // namespace zkapex

@@ -1,0 +1,25 @@
+// The state of a client is a folder:
+//   deployment.zka     a copy of the provider's
+//   registration.zka   public: commitments and range proof
+//   secret.zka         private: integers and openings, replaced as a whole by every window that was accepted
+//   mask.zka           of the last of these windows, which later masks must contain
+//   settled-proof.zka  the proof of that window that was accepted
+//   pending/           what windows left that are not settled yet: see parties/pending.h
+#pragma once
+
+#include "base/files.h"
+
+namespace zkapex {
+
+struct ClientFolder {
+  Path folder;
+  [[nodiscard]] Path deployment() const { return folder / "deployment.zka"; }
+  [[nodiscard]] Path registration() const { return folder / "registration.zka"; }
+  [[nodiscard]] Path secret() const { return folder / "secret.zka"; }
+  [[nodiscard]] Path mask() const { return folder / "mask.zka"; }
+  [[nodiscard]] Path settled_proof() const { return folder / "settled-proof.zka"; }
+  [[nodiscard]] Path pending() const { return folder / "pending"; }
+  [[nodiscard]] Path settling() const { return folder / "settling"; }  // while an attempt becomes the state
+};
+
+}  // namespace zkapex

@@ -1,0 +1,107 @@
+#include "parties/client_window.h"
+
+#include "attestation/inputs.h"
+
+namespace zkapex {
+
+namespace {
+
+// The client's history allows this window.
+Status check_history(const ClientSecret& secret, const std::optional<Mask>& last_mask, const Mask& mask) {
+  if (has_applied(secret.windows, mask.window))
+    return error("the window '{}' was applied to this client already", mask.window);
+  if (last_mask && !mask.contains(*last_mask)) {
+    return error(
+        "the mask leaves out weights that the window '{}' removed from this client: ask the provider for a mask that "
+        "was made with mask --after",
+        last_mask->window);
+  }
+  if (secret.windows.size() == kMaxWindows) {
+    return error("this client has applied {} windows, as many as a registration allows: register it anew", kMaxWindows);
+  }
+  return Done{};
+}
+
+// That of the last window in the history; none before the first.
+Result<std::optional<Mask>> read_last_mask(const ClientFolder& folder, const ClientSecret& secret,
+                                           const Deployment& deployment) {
+  if (secret.windows.empty()) return std::optional<Mask>();
+  ZKAPEX_TRY(Mask mask, read_mask(folder.mask(), deployment));
+  if (mask.digest() != secret.windows.back().mask)
+    return error("{} is not the mask of this client's last window", folder.mask().string());
+  return std::optional(std::move(mask));
+}
+
+ClientSecret state_after(const WindowInputs& inputs, ModelCommitment next, SecretVector<Scalar> blindings) {
+  const ClientSecret& secret = inputs.state.secret();
+  return ClientSecret{.deployment = secret.deployment,
+                      .registration = secret.registration,
+                      .client = secret.client,
+                      .model_file = std::filesystem::absolute(inputs.model_file).string(),
+                      .store_file = std::filesystem::absolute(inputs.store_file).string(),
+                      .windows = std::move(next.windows),
+                      .rows = std::move(next.rows),
+                      .model_blindings = std::move(blindings),
+                      .curvature_blindings = secret.curvature_blindings.clone(),
+                      .uncovered_blindings = secret.uncovered_blindings.clone(),
+                      .uncovered = secret.uncovered};
+}
+
+}  // namespace
+
+Result<WindowInputs> WindowInputs::open(const WindowSources& sources) {
+  const ClientFolder folder{sources.client};
+  ZKAPEX_TRY(Deployment deployment, read_deployment(folder.deployment()));
+  ZKAPEX_TRY(RegistrationFile registration, read_public_file<RegistrationFile>(folder.registration()));
+  ZKAPEX_TRY(OpenSecret state, OpenSecret::open(folder.secret(), deployment));
+  const ClientSecret& secret = state.secret();
+  if (registration.digest() != secret.registration)
+    return error("{} is not the registration of this secret", folder.registration().string());
+  ZKAPEX_TRY(Mask mask, read_mask(sources.mask, deployment));
+  ZKAPEX_TRY(std::optional<Mask> last_mask, read_last_mask(folder, secret, deployment));
+  if (const Status allowed = check_history(secret, last_mask, mask); !allowed)
+    return allowed.error().within(sources.mask.string());
+  Path model_file = sources.model.empty() ? Path(secret.model_file) : sources.model;
+  ZKAPEX_TRY(Checkpoint model, Checkpoint::open(model_file));
+  Status same = deployment.layout().check_tensors(model.tensors());
+  if (same) same = check_uncovered(deployment.layout(), model, secret.uncovered);
+  if (!same) return same.error().within(model_file.string());
+  Path store_file = sources.store.empty() ? Path(secret.store_file) : sources.store;
+  ZKAPEX_TRY(StoreReader store, open_store(store_file, deployment));
+  return WindowInputs{std::move(deployment), std::move(registration), std::move(state),
+                      std::move(mask),       std::move(last_mask),    std::move(model_file),
+                      std::move(store_file), std::move(model),        std::move(store)};
+}
+
+Result<Client> WindowInputs::client(ThreadPool& pool) const {
+  auto registered = assume_registration(deployment, registration, pool);
+  if (!registered) return error("this client's registration: {}", registered.error().detail);
+  const ClientSecret& secret = state.secret();
+  ModelCommitment current{registered->digest, secret.windows, secret.rows};
+  return Client{&deployment,
+                {*std::move(registered), std::move(current), last_mask},
+                [this](uint64_t first, std::span<int64_t> out) { return state.read(first, out); },
+                &store,
+                {{secret.model_blindings.data(), secret.model_blindings.size()},
+                 {secret.curvature_blindings.data(), secret.curvature_blindings.size()}}};
+}
+
+Result<ComputedWindow> compute_window(const WindowInputs& inputs, Operator op, const Path& scratch,
+                                      const WorkSettings& settings, Timings& seconds) {
+  Stopwatch watch;
+  ZKAPEX_TRY(const WindowPlan plan, plan_window(inputs.deployment, inputs.mask, op, settings));
+  const Generators generators = load_generators(plan.shape().generators(), settings);
+  ZKAPEX_TRY(const Client client, inputs.client(*settings.pool));
+  watch.lap(seconds, "prepare");
+  ZKAPEX_TRY(AppliedOperator applied, apply_operator(client, inputs.mask, op, settings));
+  watch.lap(seconds, "apply");
+  ZKAPEX_TRY(ProvedWindow proved,
+             attest_window(client, inputs.mask, plan, applied.after, scratch, generators, settings));
+  watch.lap(seconds, "prove");
+  ZKAPEX_TRY(ModelCommitment next, check_own_proof(client, inputs.mask, proved.file, generators, *settings.pool));
+  watch.lap(seconds, "verify");
+  return ComputedWindow{std::move(applied.after), std::move(proved.file),
+                        state_after(inputs, std::move(next), std::move(proved.blindings)), applied.summary};
+}
+
+}  // namespace zkapex
