@@ -20,7 +20,7 @@ build: ## build the program build/zkapex
 	@scripts/build release zkapex
 
 PREFIX ?= /usr/local
-install: build ## install the programs, zkapex(1) and the documents under PREFIX (/usr/local), below DESTDIR if that is set
+install: build ## install programs, library, zkapex(1) and documents under PREFIX (/usr/local), below DESTDIR if that is set
 	@scripts/man-page build/zkapex >build/zkapex.1
 	@cmake --install build --prefix "$(PREFIX)"
 
