@@ -11,7 +11,9 @@ void CommonFlags::offer_force(CLI::App& command) {
 void CommonFlags::offer_quiet(CLI::App& command) { command.add_flag("-q,--quiet", quiet, "Show no progress"); }
 
 void CommonFlags::offer_threads(CLI::App& command) {
-  command.add_option("--threads", threads, "Threads to work with; 0 for one per processor")
+  command
+      .add_option("--threads", threads,
+                  "Threads to work with; 0 for one per processor (in training, one per processor that is free)")
       ->check(CLI::Range(0U, 1024U))
       ->capture_default_str();
 }

@@ -7,17 +7,17 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <thread>
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/load.h"
 
 namespace zkapex {
 
 namespace fs = std::filesystem;
 
 void start_libtorch(unsigned threads) {
-  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+  if (threads == 0) threads = free_processors();
   at::set_num_threads(static_cast<int>(threads));
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
   at::globalContext().setAllowTF32CuBLAS(false);
