@@ -69,7 +69,7 @@ inline Verdict verify_with(const Relation& relation, ByteView bytes, ThreadPool&
   encoded.insert(encoded.end(), brought.begin(), brought.end());
   ZKAPEX_TRY(const std::vector<Point> rows, decode_rows(encoded, pool));
   Transcript main = begin(relation, proof, tamper);
-  const OpeningClaim claim = replay(relation, shape, proof, main);
+  const OpeningClaim claim = replay(relation, shape, proof, main, pool);
   ZKAPEX_TRY(const PointSum sum, point_sum(main, claim, proof, rows));
   return verdict_var(sum, test_generators(), pool);
 }

@@ -33,7 +33,7 @@ TEST(PlaneRounds, BringTheSumOverPlanesToOnePoint) {
     Receiver receiver(theirs, sent, 0);
     const ProofShape shape{.row_length = 1, .rows = 0, .forks = {}, .pairs = 0, .products = 0};
     const Proof unused{};
-    ArgumentVerifier verifier(shape, unused, theirs);
+    ArgumentVerifier verifier(shape, unused, theirs, pool);
     const VerifierPlanes verified = verify_planes(receiver, verifier, tau, Expression(rest));
     EXPECT_TRUE(receiver.exhausted());
     EXPECT_EQ(verified.kappa, proved.kappa);

@@ -2,7 +2,9 @@
 // is or made as long as a proof has to be, with its magic in front: so that the checks behind the length are reached
 // too. Never a crash; what is accepted encodes back to itself; time and memory are bounded by the statement.
 #include <cstdlib>
+#include <memory>
 
+#include "argument/projected_range_relation.h"
 #include "argument/range_relation.h"
 
 namespace zkapex {
@@ -13,13 +15,25 @@ constexpr std::array<uint8_t, 8> kMagic = {'z', 'k', 'a', 'p', 'e', 'x', 'P', 1}
 const RangeStatement kRanges[] = {
     {"fuzz", 1, 1, {1}}, {"fuzz", 2, 2, {2}}, {"fuzz", 4, 3, {1, 2}}, {"fuzz", 0, 3, {1}}, {"fuzz", 4, 3, {}}};
 
+const ProjectedRangeStatement kProjectedRanges[] = {
+    {"fuzz", {.row_length = 2, .rows = 1, .chunk = 1, .count = 1, .bits = 2, .units = {1}}},
+    {"fuzz", {.row_length = 4, .rows = 3, .chunk = 2, .count = 3, .bits = 4, .units = {4, 2}}},
+    {"fuzz", {.row_length = 4, .rows = 3, .chunk = 3, .count = 3, .bits = 4, .units = {4, 2}}}};
+
 struct Checked {
   Verdict verdict;
   ProofShape shape;
 };
 
+std::unique_ptr<Relation> chosen(uint8_t choice) {
+  constexpr size_t kByBits = std::size(kRanges);
+  if (const size_t k = choice & 7; k < kByBits) return std::make_unique<RangeRelation>(kRanges[k]);
+  return std::make_unique<ProjectedRangeRelation>(kProjectedRanges[(choice & 7) - kByBits]);
+}
+
 Checked check_chosen(uint8_t choice, Bytes& proof) {
-  const RangeRelation relation(kRanges[(choice & 7) % std::size(kRanges)]);
+  const std::unique_ptr<Relation> kept = chosen(choice);
+  const Relation& relation = *kept;
   const bool fit = (choice & 8) != 0, supported = relation.sound().ok();
   const ProofShape shape = supported ? relation.shape() : ProofShape{};
   if (fit && supported) {

@@ -1,29 +1,10 @@
 #include "argument/range_relation.h"
 
-#include <numeric>
-
-#include "algebra/multilinear.h"
-#include "argument/bit_check.h"
-#include "argument/bit_matrix.h"
-#include "base/bits.h"
+#include "argument/bit_units.h"
 
 namespace zkapex {
 
 namespace {
-
-unsigned row_variables(const RangeStatement& s, size_t segment) { return log2_ceil(s.segments[segment]); }
-unsigned variables(const RangeStatement& s, size_t segment) {
-  return row_variables(s, segment) + log2_ceil(s.row_length);
-}
-
-// What is opened of a segment: Σ_k eq(κ, k) Σ_t eq(r_row, t) R[k, t] at r_position.
-struct Opening {
-  std::vector<Scalar> plane, row, point;
-  Opening(const RangeStatement& s, size_t segment, std::span<const Scalar> r, std::span<const Scalar> kappa)
-      : plane(eq_prefix(kappa, s.bits)),
-        row(eq_prefix(r.first(row_variables(s, segment)), s.segments[segment])),
-        point(r.begin() + row_variables(s, segment), r.end()) {}
-};
 
 Bytes encode_parameters(const RangeStatement& s) {
   ByteWriter out;
@@ -47,15 +28,7 @@ class RangeWitness : public Witness {
   }
   Status prove(ArgumentProver& prover, const CommittedRows& rows) override {
     return prover.for_forks("segment", [&](size_t k, Sender& channel) -> Status {
-      const auto tau = BitChallenges::draw(channel.transcript(), statement_.bits, variables(statement_, k));
-      const ProverBits bits = prove_bits(channel, prover, tau, bits_.planes(k));
-      const BitRows bit_rows{bits_.segment(k), bits_.words_per_row(), statement_.row_length,
-                             rows.blindings_from(bits_.first_row(k), statement_.bits * statement_.segments[k])};
-      const Opening opening(statement_, k, bits.r, bits.kappa);
-      ProverPair pair = fold_bit_rows(bit_rows, opening.plane, opening.row, prover.pool());
-      pair.point = opening.point;
-      pair.value = bits.b;
-      return prover.add_pair(std::move(pair));
+      return prove_unit(statement_.units(), k, bits_, rows.all_blindings(), channel, prover);
     });
   }
 
@@ -67,33 +40,14 @@ class RangeWitness : public Witness {
 
 }  // namespace
 
-Verdict RangeRelation::sound() const {
-  const RangeStatement& s = statement_;
-  if (!is_row_length(s.row_length))
-    return Rejection{Reason::kStatement, "the row length is not a supported power of two"};
-  if (s.bits < 1 || s.bits > 64) return Rejection{Reason::kStatement, fmt::format("{} bits, not 1 to 64", s.bits)};
-  if (s.segments.empty() || s.segments.size() > kMaxForks) {
-    return Rejection{Reason::kStatement, fmt::format("{} segments, not 1 to {}", s.segments.size(), kMaxForks)};
-  }
-  for (const size_t count : s.segments) {
-    if (count < 1 || count > kMaxRows) {
-      return Rejection{Reason::kStatement, fmt::format("a segment of {} rows, not 1 to {}", count, kMaxRows)};
-    }
-  }
-  return Done{};
-}
-
-size_t RangeStatement::rows() const { return std::accumulate(segments.begin(), segments.end(), size_t{0}); }
-
 ProofShape RangeStatement::shape() const {
+  const BitUnits cut = units();
   ProofShape shape{.row_length = row_length,
-                   .rows = bits * rows(),
+                   .rows = cut.bit_rows(),
                    .forks = {},
                    .pairs = segments.size(),
                    .products = segments.size()};
-  for (size_t k = 0; k < segments.size(); ++k) {
-    shape.forks.push_back(bit_check_scalars(bits, variables(*this, k)));
-  }
+  for (size_t k = 0; k < segments.size(); ++k) shape.forks.push_back(cut.scalars(k));
   return shape;
 }
 
@@ -104,16 +58,8 @@ void RangeRelation::absorb(Transcript& main, std::span<const EncodedPoint> rows)
 }
 
 void RangeRelation::replay(ArgumentVerifier& verifier) const {
-  size_t first_row = 0;
-  verifier.for_forks("segment", [&](size_t k, Receiver& channel) {
-    const auto tau = BitChallenges::draw(channel.transcript(), statement_.bits, variables(statement_, k));
-    const VerifierBits bits = verify_bits(channel, verifier, tau);
-    const Opening opening(statement_, k, bits.r, bits.kappa);
-    VerifierPair pair{{}, opening.point, bits.b};
-    add_bit_rows(pair.commitment, first_row, opening.plane, opening.row);
-    verifier.add_pair(std::move(pair));
-    first_row += statement_.bits * statement_.segments[k];
-  });
+  const BitUnits units = statement_.units();
+  verifier.for_forks("segment", [&](size_t k, Receiver& channel) { replay_unit(units, k, 0, channel, verifier); });
 }
 
 Result<Proof> prove_range(const RangeStatement& statement, std::span<const int64_t> values,

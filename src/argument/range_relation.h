@@ -3,6 +3,7 @@
 // follow from those to their bits.
 #pragma once
 
+#include "argument/bit_units.h"
 #include "argument/relation.h"
 
 namespace zkapex {
@@ -13,7 +14,8 @@ struct RangeStatement {
   unsigned bits = 0;             // c, from 1 to 64, two's complement
   std::vector<size_t> segments;  // rows of each; a segment is proved in memory of its own
 
-  [[nodiscard]] size_t rows() const;  // value rows
+  [[nodiscard]] BitUnits units() const { return {row_length, bits, segments}; }
+  [[nodiscard]] size_t rows() const { return units().all_rows(); }  // value rows
   [[nodiscard]] ProofShape shape() const;
 };
 
@@ -22,7 +24,7 @@ class RangeRelation : public Relation {
   explicit RangeRelation(RangeStatement statement) : statement_(std::move(statement)) {}
 
   [[nodiscard]] std::string_view protocol() const override { return "zkapex range 1"; }
-  [[nodiscard]] Verdict sound() const override;
+  [[nodiscard]] Verdict sound() const override { return statement_.units().sound(); }
   [[nodiscard]] ProofShape shape() const override { return statement_.shape(); }
   void absorb(Transcript& main, std::span<const EncodedPoint> rows) const override;
   void replay(ArgumentVerifier& verifier) const override;

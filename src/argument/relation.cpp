@@ -10,8 +10,9 @@ Transcript begin(const Relation& relation, std::span<const EncodedPoint> first_r
   return main;
 }
 
-OpeningClaim replay(const Relation& relation, const ProofShape& shape, const Proof& proof, Transcript& main) {
-  ArgumentVerifier verifier(shape, proof, main);
+OpeningClaim replay(const Relation& relation, const ProofShape& shape, const Proof& proof, Transcript& main,
+                    ThreadPool& pool) {
+  ArgumentVerifier verifier(shape, proof, main, pool);
   relation.replay(verifier);
   return verifier.reduce();
 }
@@ -32,7 +33,7 @@ Result<Proof> prove(const Relation& relation, Witness& witness, const Generators
   ZKAPEX_CHECK(witness.prove(prover, rows));
   return prover.finish([&](const Proof& proof) {
     Transcript again = begin(relation, std::span(proof.rows).first(shape.first_rows()), proof.pads);
-    return replay(relation, shape, proof, again);
+    return replay(relation, shape, proof, again, pool);
   });
 }
 
@@ -45,7 +46,7 @@ Result<PointSum, Rejection> check_of_shape(const Relation& relation, const Proof
   encoded.insert(encoded.end(), brought.begin(), brought.end());
   ZKAPEX_TRY(const std::vector<Point> rows, decode_rows(encoded, pool));
   Transcript main = begin(relation, std::span(proof.rows).first(shape.first_rows()), proof.pads);
-  const OpeningClaim claim = replay(relation, shape, proof, main);
+  const OpeningClaim claim = replay(relation, shape, proof, main, pool);
   return point_sum(main, claim, proof, rows);
 }
 

@@ -75,6 +75,6 @@ class Witness {
 [[nodiscard]] Transcript begin(const Relation& relation, std::span<const EncodedPoint> first_rows,
                                const EncodedPoint& pads, Tamper* tamper = nullptr);
 [[nodiscard]] OpeningClaim replay(const Relation& relation, const ProofShape& shape, const Proof& proof,
-                                  Transcript& main);
+                                  Transcript& main, ThreadPool& pool);
 
 }  // namespace zkapex

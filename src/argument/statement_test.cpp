@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "argument/argument_testing.h"
+#include "argument/projected_range_relation.h"
 
 namespace zkapex {
 namespace {
@@ -31,6 +32,31 @@ class StatementTest : public ::testing::Test {
 
   ThreadPool pool_{1};
 };
+
+TEST_F(StatementTest, OtherParametersOfAProjection) {
+  const ProjectedRangeStatement right{"this one",
+                                      {.row_length = 8, .rows = 3, .chunk = 4, .count = 4, .bits = 6, .units = {2, 1}}};
+  const Proof proof = prove_projected_range(right, std::vector<int64_t>(24, 5), test_generators(), pool_).value();
+  const auto verdict_for = [&](const auto& change) {
+    ProjectedRangeStatement other = right;
+    change(other, other.projection);
+    return verify(ProjectedRangeRelation(other), proof.encode(), test_generators(), pool_);
+  };
+  EXPECT_TRUE(verdict_for([](auto&, auto&) {}).ok());
+  EXPECT_FALSE(verdict_for([](auto& s, auto&) { s.context = "that one"; }).ok());
+  EXPECT_FALSE(verdict_for([](auto&, auto& p) { p.count = 3; }).ok());
+  EXPECT_FALSE(verdict_for([](auto&, auto& p) { p.units = {1, 2}; }).ok());
+  EXPECT_FALSE(verdict_for([](auto&, auto& p) { p.units = {3}; }).ok());
+  EXPECT_FALSE(verdict_for([](auto&, auto& p) { p.bits = 7; }).ok());
+  EXPECT_FALSE(verdict_for([](auto&, auto& p) { p.rows = 4, p.units = {2, 2}; }).ok());
+  EXPECT_FALSE(verdict_for([](auto&, auto& p) { p.chunk = 8, p.count = 8; }).ok());
+  // Rows exchanged, among the integers or among the projections.
+  for (const size_t row : {0U, 3U}) {
+    Proof moved = proof;
+    std::swap(moved.rows[row], moved.rows[row + 1]);
+    EXPECT_FALSE(verify(ProjectedRangeRelation(right), moved.encode(), test_generators(), pool_).ok()) << row;
+  }
+}
 
 TEST_F(StatementTest, AnotherContext) {
   RangeStatement range = range_;

@@ -14,8 +14,8 @@ std::vector<Scalar> powers(const Scalar& x, size_t count) {
   return out;
 }
 
-ArgumentVerifier::ArgumentVerifier(const ProofShape& shape, const Proof& proof, Transcript& main)
-    : shape_(shape), proof_(proof), main_(main), next_row_(shape.first_rows()) {}
+ArgumentVerifier::ArgumentVerifier(const ProofShape& shape, const Proof& proof, Transcript& main, ThreadPool& pool)
+    : shape_(shape), proof_(proof), main_(main), pool_(pool), next_row_(shape.first_rows()) {}
 
 size_t ArgumentVerifier::absorb_rows(std::string_view label, size_t count) {
   main_.absorb(label, std::span(proof_.rows).subspan(next_row_, count));

@@ -36,7 +36,9 @@ class ArgumentVerifier {
  public:
   // `shape`, `proof`, which was decoded with it, and `main`, which has absorbed all that comes before the first
   // challenge, outlive this.
-  ArgumentVerifier(const ProofShape& shape, const Proof& proof, Transcript& main);
+  ArgumentVerifier(const ProofShape& shape, const Proof& proof, Transcript& main, ThreadPool& pool);
+
+  [[nodiscard]] ThreadPool& pool() { return pool_; }
 
   // The main transcript, for challenges that come before the forks.
   [[nodiscard]] Transcript& main() { return main_; }
@@ -77,6 +79,7 @@ class ArgumentVerifier {
   const ProofShape& shape_;
   const Proof& proof_;
   Transcript& main_;
+  ThreadPool& pool_;
   size_t next_row_;  // of those that are to be absorbed
   std::vector<Expression> equations_;
   std::vector<VerifierPair> pairs_;

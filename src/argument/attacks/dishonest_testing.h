@@ -12,7 +12,9 @@
 #include "algebra/msm.h"
 #include "algebra/multilinear.h"
 #include "argument/argument_testing.h"
+#include "argument/plane_rounds.h"
 #include "argument/sumcheck.h"
+#include "base/bits.h"
 
 namespace zkapex::testing {
 
@@ -55,6 +57,8 @@ struct OpenCommitment {
   }
 };
 
+using Planes = std::vector<std::vector<Scalar>>;  // by plane, then by index in the unit
+
 class DishonestProver {
  public:
   DishonestProver(AnyRelation relation, uint64_t seed, ThreadPool& pool, Tamper* tamper = nullptr)
@@ -84,6 +88,41 @@ class DishonestProver {
     size_t first = 0;
     for (size_t k = 0; k < index; ++k) first += shape().forks[k];
     return {transcript, pad_span(first, shape().forks[index]), proof.forks[index]};
+  }
+
+  // The messages of a unit whose planes need not hold bits, with its pair and its product.
+  void run_unit(Transcript& fork, Sender& channel, size_t unit_rows, const Planes& planes,
+                std::vector<ProverPair>& pairs, std::vector<ProverProduct>& products) {
+    const size_t n = shape().row_length;
+    const unsigned row_variables = log2_ceil(unit_rows), variables = row_variables + log2_ceil(n);
+    const std::vector<Scalar> tau_k = fork.challenges("tau_k", log2_ceil(planes.size()));
+    const std::vector<Scalar> tau = fork.challenges("tau", variables);
+    const std::vector<Scalar> weight = eq_table(tau_k);
+    Sumcheck sumcheck{.variables = variables, .degree = 3, .tables = {}, .terms = {}, .eq_point = tau, .bits = {}};
+    for (unsigned b = 0; b < planes.size(); ++b) {
+      sumcheck.tables.push_back({planes[b]});
+      sumcheck.terms.push_back({weight[b], {b, b}, true});
+      sumcheck.terms.push_back({-weight[b], {b}, true});
+    }
+    const SumcheckProof end = prove_sumcheck(channel, "bits", std::move(sumcheck), Scalar::zero(), pool_);
+    points[fork.name() + "/bits"] = end.point;
+    Scalar rest;
+    for (size_t b = 0; b < planes.size(); ++b) rest += weight[b] * (end.tables[b] * end.tables[b] - end.tables[b]);
+    rest = channel.send("rest", {rest}, {{eq(tau, end.point)}}, end.claim)[0];
+    const ProverPlanes proved = prove_planes(channel, tau_k, end.tables, rest, pool_);
+    points[fork.name() + "/planes"] = proved.kappa;
+
+    const std::span<const Scalar> r(end.point);
+    const std::vector<Scalar> plane_weight = eq_table(proved.kappa), row_weight = eq_table(r.first(row_variables));
+    ProverPair pair{std::vector<Scalar>(n), {}, {}, proved.b};
+    for (size_t b = 0; b < planes.size(); ++b) {
+      for (size_t i = 0; i < planes[b].size(); ++i) {
+        pair.vector[i % n] += plane_weight[b] * row_weight[i / n] * planes[b][i];
+      }
+    }
+    pair.point.assign(r.begin() + row_variables, r.end());
+    pairs.push_back(std::move(pair));
+    products.push_back({proved.b, proved.b, proved.square});
   }
 
   // The main transcript's messages: the pairs brought to one point, then the products.
@@ -122,13 +161,13 @@ class DishonestProver {
   }
   [[nodiscard]] OpeningClaim claim() const {
     Transcript main = begin();
-    return replay(*relation_, shape_, proof, main);
+    return replay(*relation_, shape_, proof, main, pool_);
   }
 
   // Opens what the verifier asks for, and hands the proof in.
   [[nodiscard]] Verdict hand_in() {
     Transcript main = begin();
-    const OpeningClaim claim = replay(*relation_, shape_, proof, main);
+    const OpeningClaim claim = replay(*relation_, shape_, proof, main, pool_);
     const OpenCommitment commitment = opened(claim);
     Result<Nonces> nonces = Nonces::create({});
     if (!nonces) return Rejection{Reason::kStatement, nonces.error().message};

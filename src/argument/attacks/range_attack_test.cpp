@@ -3,16 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "argument/attacks/dishonest_testing.h"
-#include "argument/bit_matrix.h"
-#include "argument/plane_rounds.h"
-#include "base/bits.h"
 
 namespace zkapex {
 namespace {
 
 using namespace testing;  // NOLINT: test helpers
-
-using Planes = std::vector<std::vector<Scalar>>;  // by plane, then by index in the segment
 
 class RangeAttack : public ::testing::Test {
  protected:
@@ -59,35 +54,7 @@ class RangeAttack : public ::testing::Test {
     for (size_t k = 0; k < s.segments.size(); ++k) {
       Transcript& fork = forks.emplace_back(main.fork("segment", k));
       Sender channel = p.fork(k, fork);
-      const unsigned row_variables = log2_ceil(s.segments[k]), variables = row_variables + log2_ceil(s.row_length);
-      const std::vector<Scalar> tau_k = fork.challenges("tau_k", log2_ceil(s.bits));
-      const std::vector<Scalar> tau = fork.challenges("tau", variables);
-      const std::vector<Scalar> weight = eq_table(tau_k);
-      Sumcheck sumcheck{.variables = variables, .degree = 3, .tables = {}, .terms = {}, .eq_point = tau, .bits = {}};
-      for (unsigned b = 0; b < s.bits; ++b) {
-        sumcheck.tables.push_back({witness[k][b]});
-        sumcheck.terms.push_back({weight[b], {b, b}, true});
-        sumcheck.terms.push_back({-weight[b], {b}, true});
-      }
-      const SumcheckProof end = prove_sumcheck(channel, "bits", std::move(sumcheck), Scalar::zero(), pool_);
-      p.points[fork.name() + "/bits"] = end.point;
-      Scalar rest;
-      for (unsigned b = 0; b < s.bits; ++b) rest += weight[b] * (end.tables[b] * end.tables[b] - end.tables[b]);
-      rest = channel.send("rest", {rest}, {{eq(tau, end.point)}}, end.claim)[0];
-      const ProverPlanes planes = prove_planes(channel, tau_k, end.tables, rest, pool_);
-      p.points[fork.name() + "/planes"] = planes.kappa;
-
-      const std::span<const Scalar> r(end.point);
-      const std::vector<Scalar> plane_weight = eq_table(planes.kappa), row_weight = eq_table(r.first(row_variables));
-      ProverPair pair{std::vector<Scalar>(s.row_length), {}, {}, planes.b};
-      for (unsigned b = 0; b < s.bits; ++b) {
-        for (size_t i = 0; i < witness[k][b].size(); ++i) {
-          pair.vector[i % s.row_length] += plane_weight[b] * row_weight[i / s.row_length] * witness[k][b][i];
-        }
-      }
-      pair.point.assign(r.begin() + row_variables, r.end());
-      pairs.push_back(std::move(pair));
-      products.push_back({planes.b, planes.b, planes.square});
+      p.run_unit(fork, channel, s.segments[k], witness[k], pairs, products);
     }
     p.finish(main, forks, pairs, products);
   }

@@ -78,7 +78,7 @@ inline OpeningProof simulate_opening(Transcript& transcript, const OpeningClaim&
 }
 
 // Accepted by a verifier whose challenges come from ProgrammedOracle(challenges).
-inline Proof simulate(const Relation& relation, uint64_t challenges, std::mt19937_64& rng) {
+inline Proof simulate(const Relation& relation, uint64_t challenges, std::mt19937_64& rng, ThreadPool& pool) {
   const ProofShape shape = relation.shape();
   const auto commit_to_zero = [&] { return multiply(test_generators().blinding(), random_scalar(rng)).encode(); };
   Proof proof;
@@ -89,7 +89,7 @@ inline Proof simulate(const Relation& relation, uint64_t challenges, std::mt1993
   proof.masked_factors = random_scalars(rng, 2 * shape.products);
   ProgrammedOracle oracle(challenges);
   Transcript main = begin(relation, proof, &oracle);
-  const OpeningClaim claim = replay(relation, shape, proof, main);
+  const OpeningClaim claim = replay(relation, shape, proof, main, pool);
   std::vector<EncodedPoint> rows = proof.rows;
   const std::vector<EncodedPoint> brought = relation.statement_rows();
   rows.insert(rows.end(), brought.begin(), brought.end());
@@ -140,7 +140,7 @@ inline void expect_nothing_shared(const std::vector<Proof>& proofs) {
 // What the simulator makes is accepted under its own challenges, and is no proof under any others.
 inline void expect_simulated(const Relation& relation, std::mt19937_64& rng, ThreadPool& pool) {
   for (const uint64_t challenges : {1U, 2U}) {
-    const Proof proof = simulate(relation, challenges, rng);
+    const Proof proof = simulate(relation, challenges, rng, pool);
     const Bytes bytes = proof.encode();
     EXPECT_EQ(bytes.size(), relation.shape().bytes());
     ProgrammedOracle oracle(challenges), others(challenges + 1);
