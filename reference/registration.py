@@ -3,7 +3,7 @@ squares is below 2^e_L, and every entry of tensors that are not covered below 2^
 
 from dataclasses import dataclass
 
-from argument import Expression, Pair, Proof, Shape, Verifier, decode_points, settle
+from argument import MAX_FORKS, Expression, Pair, Proof, Shape, Verifier, decode_points, settle
 from deployment import OTHER_BITS, Segment, make_segments
 from files import ModelCommitment, reject_if
 from multilinear import eq, eq_factors, eq_table, log2_ceil
@@ -47,10 +47,10 @@ class Padding:
 def make_paddings(layout, cut):
     out = []
     for segment in make_segments(layout, cut):
-        padding = Padding(layout, segment)
-        reject_if(padding.variables > 31, "statement", f"a part of {segment.rows} rows is too large")
         if segment.weights < segment.rows * layout.row:
-            out.append(padding)
+            out.append(Padding(layout, segment))
+            too_large = out[-1].variables > 31
+            reject_if(too_large, "statement", f"a part of {segment.rows} rows is too large")
     return out
 
 
@@ -100,10 +100,12 @@ class Registration:
     def __init__(self, deployment, file):
         reject_if(file.deployment != deployment.digest, "deployment", "the registration is for another deployment")
         self.deployment, self.file, layout = deployment, file, deployment.layout
-        self.paddings, self.projections = make_paddings(layout, file.cut), make_projections(deployment)
+        self.projections = make_projections(deployment)
+        parts = len(file.cut) + sum(len(projection.forks) for projection in self.projections)
+        reject_if(parts > MAX_FORKS, "statement", f"{parts} parts are too many")
+        self.paddings = make_paddings(layout, file.cut)
         self.shape = make_shape(self.paddings, self.projections)
         self.proof = Proof(file.proof, self.shape)
-        self.points = decode_points(self.proof.rows, "rows of the registration")
         rows, squares = self.proof.rows[: self.shape.first_rows], layout.rows * (1 + layout.stride)
         self.model, self.curvature, self.unchanged = rows[: layout.rows], rows[layout.rows : squares], rows[squares:]
 
@@ -134,7 +136,8 @@ class Registration:
 
     def check(self):
         """The sum that must vanish."""
+        points = decode_points(self.proof.rows, "rows of the registration")
         main = self.transcript()
         verifier = Verifier(self.shape, self.proof, main)
         self.replay(verifier)
-        return settle(main, verifier.reduce(), self.proof, self.points)
+        return settle(main, verifier.reduce(), self.proof, points)

@@ -210,14 +210,17 @@ class Statements(unittest.TestCase):
 
     def test_registrations_that_do_not_fit(self):
         for cut in [(3,), (1, 2), (1, 1, 1)]:
-            self.rejected("point", lambda cut=cut: self.registration(cut))  # counts are right: the zero bytes come next
+            self.rejected("point", self.registration(cut).check)  # counts are right: the zero bytes come next
             self.rejected("length", lambda cut=cut: self.registration(cut, more=1))
         self.rejected("deployment", lambda: self.registration(digest=bytes(32)))
-        for cut in [(), (2,), (3, 0), (2, 2), (1,) * (2**16 + 1)]:
+        for cut in [(), (2,), (3, 0), (2, 2), (1,) * 2**16]:
             self.rejected("statement", lambda cut=cut: self.registration(cut))
 
     def test_sizes_of_a_registration(self):
         large = dict(geometry=(8, 128), tensors=[(b"a", 1, [2**32])])
+        layout = deployment.Deployment(deployment_file(**large)).layout
+        self.assertEqual(make_paddings(layout, [layout.rows]), [])
+        large["tensors"][0][2][0] -= 1
         layout = deployment.Deployment(deployment_file(**large)).layout
         self.rejected("statement", lambda: make_paddings(layout, [layout.rows]))
         most, more = (deployment.Deployment(deployment_file(**large, chunks=(64, m, 1))) for m in (32, 16))
