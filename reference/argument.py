@@ -46,6 +46,11 @@ class Shape:
     forks: list  # sealed scalars on each
     pairs: int
     products: int
+    later_rows: int = 0  # the last of the rows: those committed after the first challenge
+
+    @property
+    def first_rows(self):
+        return self.rows - self.later_rows
 
     @property
     def position_rounds(self):
@@ -75,6 +80,7 @@ class Shape:
 
 
 MAGIC = b"zkapexP\x01"
+MAX_FORKS, MAX_ROWS = 2**16, 2**32  # of a statement; rows of one fork
 
 
 class Proof:
@@ -142,6 +148,11 @@ class Receiver:
         return point, claim
 
 
+def sign_weights(bits):
+    """1, 2, 4, .., −2^(bits−1): an integer from its bits in two's complement."""
+    return [2**k for k in range(bits - 1)] + [-(2 ** (bits - 1))]
+
+
 @dataclass
 class Pair:
     """The vector committed to by Σ coefficient · row has the extension `value` at `point`."""
@@ -167,6 +178,14 @@ class Verifier:
     def __init__(self, shape, proof, main):
         self.shape, self.proof, self.main = shape, proof, main
         self.forks, self.equations, self.pairs, self.products = [], [], [], []
+        self.next_row = shape.first_rows
+
+    def absorb_rows(self, label, count):
+        """The next of the rows that were committed after a challenge. Returns the number of the first."""
+        first = self.next_row
+        self.next_row += count
+        self.main.absorb(label, b"".join(self.proof.rows[first : self.next_row]))
+        return first
 
     def fork(self, name):
         """The channel of the next fork."""

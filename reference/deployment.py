@@ -3,11 +3,18 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from argument import MAX_FORKS
 from files import MAX_IDENTIFIER, Reader, check_identifier, refuse_if, reject_if, unframe
-from multilinear import log2_ceil
+from multilinear import eq_factors, log2_ceil, prefix, value_at
 from ristretto import ORDER
 
 MAX_PADDED = 2**40  # weights with their padding
+MAX_CHUNK = 2**16  # entries that are projected together
+OTHER_BITS = 63  # e_u: of the projections of tensors that are not covered
+
+
+def is_power_of_two(value):
+    return value > 0 and value & (value - 1) == 0
 
 
 @dataclass
@@ -48,8 +55,7 @@ class Layout:
 
     def _check_geometry(self):
         refuse_if(not 1 <= self.block <= 1024, f"blocks of {self.block}")
-        power_of_two = self.row > 0 and self.row & (self.row - 1) == 0
-        refuse_if(not power_of_two or self.row > 2**22, f"rows of {self.row} entries")
+        refuse_if(not is_power_of_two(self.row) or self.row > 2**22, f"rows of {self.row} entries")
         refuse_if(self.row < 64, f"rows of {self.row} entries")
         refuse_if(self.row < 4 ** log2_ceil(self.block), "rows are too short for the square of a block")
 
@@ -83,12 +89,14 @@ class Deployment:
     """Parameters, and what follows from them: the residual bound Y_blk and the bits NB of a slack."""
 
     def __init__(self, data):
-        content, self.digest = unframe(b"ZKAPEXDP", 1, data)
+        content, self.digest = unframe(b"ZKAPEXDP", 2, data)
         r = Reader(content)
         self.curvature_bits, self.fraction_bits, self.width = r.u32(), r.u32(), r.u32()  # c, f, w
         self.floor = r.u64()  # μ
         digits, places = r.u64(), r.u32()  # ε = digits · 10^−places
         self.cap_numerator, self.cap_denominator = r.u64(), r.u64()
+        self.projections = r.u32()  # λ
+        self.weight_chunk, self.curvature_chunk, self.other_chunk = r.u64(), r.u64(), r.u64()  # m_θ, m_L, m_u
         self.layout = Layout(r)
         r.finish()
 
@@ -99,6 +107,7 @@ class Deployment:
         refuse_if(not 1 <= digits <= 10**15 or places > 18, "the error is out of range")
         refuse_if(places > 0 and digits % 10 == 0, "the error is not in its one form")
         refuse_if(self.cap_numerator > 2**32 or not 1 <= self.cap_denominator <= 2**32, "the cap is out of range")
+        self._check_projections()
 
         # Y_blk = ⌊(μ ε 2^f)²⌋;  NB = bits of Y_blk and of num · d · 4^w
         self.residual_bound = (self.floor * digits * 2**self.fraction_bits) ** 2 // 10 ** (2 * places)
@@ -113,13 +122,24 @@ class Deployment:
         farthest = self.layout.block * ((2**self.width - 1) * 10**places) ** 2
         refuse_if((digits * 2**self.fraction_bits) ** 2 >= farthest, "the error says nothing")
 
+    def _check_projections(self):
+        """What is registered is known to be below 2^e: e_θ for weights, e_L for entries of the factors."""
+        refuse_if(not 192 <= self.projections <= 256, f"{self.projections} projections")
+        for chunk in (self.weight_chunk, self.curvature_chunk, self.other_chunk):
+            fits = is_power_of_two(chunk) and chunk <= min(self.layout.row, MAX_CHUNK)
+            refuse_if(not fits, f"chunks of {chunk} entries")
+        self.weight_bound = self.width + log2_ceil(self.weight_chunk)  # e_θ
+        self.curvature_bound = self.curvature_bits + log2_ceil(self.curvature_chunk)  # e_L
+        refuse_if(self.weight_bound > 63, f"projections of {self.weight_bound} bits")
+
     def _check_no_wrap(self):
         """No sum of the relation reaches a quarter of the field, so that each stands for an integer."""
         block, stride, room = self.layout.block, self.layout.stride, ORDER // 4
-        y = (stride * block * 4 ** (self.curvature_bits - 1) + self.floor) * (2**self.width - 1)
+        entry, moved = 2**self.curvature_bound - 1, 2 * (2**self.weight_bound - 1)  # at most: of L, of θ_u − θ_p
+        y = (stride * block * entry**2 + self.floor) * moved
         refuse_if(block * y * y + 2**self.slack_bits >= room, "a residual can wrap around in the field")
         padded = self.layout.rows * self.layout.row
-        moved = (self.cap_numerator + self.cap_denominator) * padded * 4**self.width
+        moved = (self.cap_numerator + self.cap_denominator) * padded * moved**2
         refuse_if(moved + 2**self.slack_bits >= room, "the cap can wrap around in the field")
 
 
@@ -170,9 +190,23 @@ class Segment:
     rows: int
     pieces: list
 
+    @property
+    def weights(self):
+        return sum(blocks * weights for _, blocks, weights in self.pieces)
+
+    def real_sum(self, f, r_j):
+        """Σ f(slot) eq(r_j, j) over the indices (slot, j) that carry a weight, f a product function."""
+        inside = eq_factors(r_j)
+        out = 0
+        for first, blocks, weights in self.pieces:
+            slots = value_at(f, first) if blocks == 1 else prefix(f, first + blocks) - prefix(f, first)
+            out += slots * prefix(inside, weights)
+        return out % ORDER
+
 
 def make_segments(layout, cut):
     """Every row once, in order."""
+    reject_if(len(cut) > MAX_FORKS, "statement", f"a cut of {len(cut)} parts")
     reject_if(0 in cut or sum(cut) != layout.rows, "statement", "the cut does not cover every row once")
     out, row = [], 0
     for rows in cut:

@@ -132,22 +132,16 @@ class RegistrationFile:
     digest: bytes
     deployment: bytes
     client: bytes
-    certificate: bool
-    model_cut: list
-    curvature_cut: list
-    unchanged: list  # rows of the tensors that no operator touches
-    curvature: list  # Com(C_p); empty with a certificate, from whose bit rows it follows
+    cut: list  # of the covered rows
     proof: bytes
 
     @staticmethod
     def parse(data):
-        content, digest = unframe(b"ZKAPEXRG", 1, data)
+        content, digest = unframe(b"ZKAPEXRG", 2, data)
         r = Reader(content)
         deployment, client = r.raw(32), r.text(MAX_IDENTIFIER)
         check_identifier(client)
-        return RegistrationFile(
-            digest, deployment, client, r.flag(), r.cut(), r.cut(), r.points(), r.points(), r.proof()
-        )
+        return RegistrationFile(digest, deployment, client, r.cut(), r.proof())
 
 
 OPERATORS = {1: "group-obs", 2: "mask-only"}

@@ -6,7 +6,7 @@ import unittest
 import deployment
 from argument import MAGIC, Proof, Shape
 from files import BadInput, ModelCommitment, ProofFile, Reader, RegistrationFile, Rejection, frame, unframe
-from registration import Registered, Registration, make_units
+from registration import Registered, Registration, make_paddings, make_projections
 from ristretto import BASE, ORDER
 from window import Plan, Window
 
@@ -60,14 +60,16 @@ class Files(unittest.TestCase):
 
 
 def deployment_file(
-    bits=3, fraction=10, width=14, floor=3, digits=1, places=1, cap=(64, 1), geometry=(8, 64), tensors=None
-):
+    bits=3, fraction=10, width=14, floor=3, digits=1, places=1, cap=(64, 1), projections=192, chunks=(16, 32, 64),
+    geometry=(8, 64), tensors=None,
+):  # fmt: skip
     content = struct.pack("<IIIQQIQQ", bits, fraction, width, floor, digits, places, *cap)
+    content += struct.pack("<IQQQ", projections, *chunks)
     tensors = [(b"a", 1, [40]), (b"b", 0, [3]), (b"c", 1, [7, 11])] if tensors is None else tensors
     content += struct.pack("<QQI", *geometry, len(tensors))
     for name, covered, shape in tensors:
         content += struct.pack("<I", len(name)) + name + struct.pack(f"<BB{len(shape)}Q", covered, len(shape), *shape)
-    return frame(b"ZKAPEXDP", 1, content)
+    return frame(b"ZKAPEXDP", 2, content)
 
 
 class DeploymentTest(unittest.TestCase):
@@ -75,6 +77,7 @@ class DeploymentTest(unittest.TestCase):
         d = deployment.Deployment(deployment_file())
         self.assertEqual(d.residual_bound, 94371)  # ⌊(3 · 0.1 · 1024)²⌋
         self.assertEqual(d.slack_bits, (64 * 117 * 4**14).bit_length())
+        self.assertEqual((d.weight_bound, d.curvature_bound), (14 + 4, 3 + 5))
         layout = d.layout
         self.assertEqual((layout.rows, layout.unchanged_rows, layout.coordinates), (3, 1, 117))
         self.assertEqual([layout.padded_index(c) for c in (0, 39, 40, 116)], [0, 39, 64, 64 + 76])
@@ -104,7 +107,12 @@ class DeploymentTest(unittest.TestCase):
             ("out of range", dict(digits=10**15 + 1)), ("one form", dict(digits=10)), ("below one", dict(places=18)),
             ("cap is", dict(cap=(2**32 + 1, 1))), ("cap is", dict(cap=(1, 0))), ("cap is", dict(cap=(1, 2**32 + 1))),
             ("says nothing", dict(digits=46, places=0)),  # √8 · (2^14 − 1) / 2^10 = 45.25…
-            ("slacks", dict(width=53, cap=(2**32, 1))), ("slacks", dict(width=30)),
+            ("191 projections", dict(projections=191)), ("257 projections", dict(projections=257)),
+            ("chunks of 0", dict(chunks=(0, 1, 1))), ("chunks of 48", dict(chunks=(1, 48, 1))),
+            ("chunks of 128", dict(chunks=(1, 1, 128))),
+            ("chunks of 131072", dict(geometry=(8, 2**18), chunks=(1, 2**17, 1))),
+            ("projections of 64", dict(width=53, geometry=(8, 2**16), chunks=(2**11, 1, 1))),
+            ("slacks", dict(width=53, cap=(2**32, 1), chunks=(1, 1, 1))), ("slacks", dict(width=30)),
             ("bit planes", dict(width=20, geometry=(1, 64))), ("rows of", dict(geometry=(4, 32))),
             ("blocks of", dict(geometry=(0, 64))), ("blocks of", dict(geometry=(1025, 2**22))),
             ("rows of", dict(geometry=(8, 96))), ("rows of", dict(geometry=(8, 2**23))),
@@ -123,9 +131,17 @@ class DeploymentTest(unittest.TestCase):
                 deployment.Deployment(deployment_file(**change))
 
     def test_trailing_bytes_are_refused(self):
-        content, _ = unframe(b"ZKAPEXDP", 1, deployment_file())
+        content, _ = unframe(b"ZKAPEXDP", 2, deployment_file())
         with self.assertRaises(BadInput):
-            deployment.Deployment(frame(b"ZKAPEXDP", 1, content + b"\0"))
+            deployment.Deployment(frame(b"ZKAPEXDP", 2, content + b"\0"))
+
+    def test_sums_that_can_wrap_are_refused(self):
+        """What counts is e, bits with their chunk: 8 · (64 · 4^32 · 2^(e_θ + 1))² is about 2^249 for e_θ = 52."""
+        near = dict(bits=16, fraction=24, cap=(1, 1), geometry=(8, 2**16))
+        for change in [dict(width=36), dict(width=37, chunks=(2**15, 2**16, 1)), dict(width=37, bits=15)]:
+            deployment.Deployment(deployment_file(**near | dict(chunks=(2**16, 2**16, 1)) | change))
+        with self.assertRaisesRegex(BadInput, "residual can wrap"):
+            deployment.Deployment(deployment_file(**near | dict(chunks=(2**16, 2**16, 1), width=37)))
 
 
 def mask_file(digest, window=b"w", gaps=b"\x00\x05", count=2):
@@ -177,37 +193,48 @@ class Statements(unittest.TestCase):
             act()
         self.assertEqual(rejected.exception.reason, reason)
 
-    def registration(self, certificate=False, model_cut=(3,), curvature_cut=(), unchanged=1, curvature=24, digest=None):
-        rows = [BASE.encode()]
-        file = RegistrationFile(
-            bytes(32), digest or self.deployment.digest, b"c", certificate, list(model_cut), list(curvature_cut),
-            rows * unchanged, rows * curvature, b"",
-        )  # fmt: skip
-        units = make_units(self.deployment, file)
-        forks = [unit.scalars for unit in units]
-        shape = Shape(64, sum(unit.bit_rows for unit in units), forks, len(units), len(units))
-        file.proof = MAGIC + bytes(shape.bytes - len(MAGIC))
-        return Registration(self.deployment, file)
+    def registration(self, cut=(3,), more=0, digest=None):
+        """Of zero bytes, as many as there must be."""
+        content = (digest or self.deployment.digest) + struct.pack("<I", 1) + b"c"
+        content += struct.pack(f"<I{len(cut)}Q", len(cut), *cut)
+        v_rows = (3 * 4 * 4, 24 * 2 * 4, 4)  # 256 values, 4 rows, for each chunk
+        rows, units = 3 + 24 + 1 + 18 * v_rows[0] + 8 * v_rows[1] + 63 * v_rows[2], [(6, 5), (8, 3), (2, 6)]
+        paddings = {(3,): [8], (1, 2): [6, 7], (1, 1, 1): [6, 6]}.get(tuple(cut), [])  # the second row has none
+        forks = [3 * v + 1 for v in paddings]
+        for row_variables, plane_variables in units:
+            forks += [3 * (row_variables + 6) + 1 + 3 * plane_variables + 2, 2 * 6 + 2]
+        shape = Shape(64, rows, forks, len(paddings) + 3 * 3, 3)
+        proof = MAGIC + bytes(shape.bytes - len(MAGIC) + more)
+        file = frame(b"ZKAPEXRG", 2, content + struct.pack("<Q", len(proof)) + proof)
+        return Registration(self.deployment, RegistrationFile.parse(file))
 
-    def test_cuts_of_a_registration(self):
-        self.registration()
-        self.registration(certificate=True, model_cut=(1, 2), curvature_cut=(20, 4), curvature=0)
-        for change in [
-            dict(model_cut=(2,)), dict(curvature_cut=(24,)), dict(certificate=True),
-            dict(certificate=True, curvature_cut=(24, 0)), dict(certificate=True, curvature_cut=(23,)),
-        ]:  # fmt: skip
-            self.rejected("statement", lambda change=change: self.registration(**change))
-
-    def test_rows_of_a_registration(self):
+    def test_registrations_that_do_not_fit(self):
+        for cut in [(3,), (1, 2), (1, 1, 1)]:
+            self.rejected("point", self.registration(cut).check)  # counts are right: the zero bytes come next
+            self.rejected("length", lambda cut=cut: self.registration(cut, more=1))
         self.rejected("deployment", lambda: self.registration(digest=bytes(32)))
-        self.rejected("point", self.registration().check)  # counts are right: the zero bytes come next
-        for change in (dict(unchanged=0), dict(curvature=23)):
-            self.rejected("statement", self.registration(**change).check)
+        for cut in [(), (2,), (3, 0), (2, 2), (1,) * 2**16]:
+            self.rejected("statement", lambda cut=cut: self.registration(cut))
+
+    def test_sizes_of_a_registration(self):
+        large = dict(geometry=(8, 128), tensors=[(b"a", 1, [2**32])])
+        layout = deployment.Deployment(deployment_file(**large)).layout
+        self.assertEqual(make_paddings(layout, [layout.rows]), [])
+        large["tensors"][0][2][0] -= 1
+        layout = deployment.Deployment(deployment_file(**large)).layout
+        self.rejected("statement", lambda: make_paddings(layout, [layout.rows]))
+        most, more = (deployment.Deployment(deployment_file(**large, chunks=(64, m, 1))) for m in (32, 16))
+        self.assertEqual(len(make_projections(most)[1].units), 2**16)
+        self.rejected("statement", lambda: make_projections(more))
+        many = deployment.Deployment(deployment_file(chunks=(1, 1, 1), tensors=[(b"a", 1, [2**15])]))
+        weights, curvature = make_projections(many)
+        self.assertEqual(weights.units, [2**16] * 2)
+        self.assertEqual((weights.first_bit_row, curvature.first_bit_row), (9 * 2**9, 9 * 2**9 + 14 * 2**17))
 
     def window(self, model=3, curvature=24, unchanged=1):
         rows = [BASE.encode()]
         current = ModelCommitment(bytes(32), [], rows * model)
-        registered = Registered(bytes(32), b"c", False, rows * unchanged, rows * curvature, current)
+        registered = Registered(bytes(32), b"c", rows * unchanged, rows * curvature, current)
         shape = Plan(self.deployment, self.mask, "group-obs", [3]).shape()
         file = ProofFile(
             "group-obs", self.deployment.digest, bytes(32), self.mask.digest, current.digest(), b"c", b"w", [3],

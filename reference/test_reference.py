@@ -1,5 +1,6 @@
-"""The reference verifier's arithmetic and argument, against published vectors and definitions. Its files are tested in
-test_files.py, whole proofs against the program in src/parties/reference_test.cpp."""
+"""The reference verifier's arithmetic and argument, against published vectors and definitions. Files are tested in
+test_files.py, registrations in test_projection.py, whole proofs against the program in src/parties/reference_test.cpp.
+"""
 
 import hashlib
 import random

@@ -34,7 +34,7 @@ def submitted(parse, path):
 
 
 def verify(options):
-    """Returns what was registered and the client's model after the window; anything else is an exception."""
+    """Returns the client's model after the window; anything else is an exception."""
     deployment = provided(Deployment, options.deployment, files.MAX_DEPLOYMENT)
     mask = provided(Mask, options.mask, files.MAX_MASK)
     mask.check_for(deployment)
@@ -44,8 +44,6 @@ def verify(options):
 
     due = f"the client applied {proof_file.operator}, {options.operator} is due"
     reject_if(proof_file.operator != options.operator, "operator", due)
-    uncertified = not registration_file.certificate and not options.allow_uncertified
-    reject_if(uncertified, "certificate", "the registration does not prove its curvature's range")
     registration = Registration(deployment, registration_file)
     registered = registration.registered()
     current = submitted(ModelCommitment.parse, options.commitment) if options.commitment else registered.model
@@ -53,7 +51,7 @@ def verify(options):
     window_sum, registration_sum = window.check(), registration.check()
     require_identity(registration_sum, "registration")
     require_identity(window_sum, "window")
-    return registered, window.next_model()
+    return window.next_model()
 
 
 def main():
@@ -65,11 +63,10 @@ def main():
     parser.add_argument("--commitment", metavar="FILE", help="what -o wrote for the client's last window")
     parser.add_argument("--last-mask", metavar="FILE", help="the mask of the client's last window, if there was one")
     parser.add_argument("--operator", choices=files.OPERATORS.values(), default="group-obs", help="what is due")
-    parser.add_argument("--allow-uncertified", action="store_true", help="accept a curvature of unproved range")
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write the commitment to the new model")
     options = parser.parse_args()
     try:
-        registered, after = verify(options)
+        after = verify(options)
         if options.output:
             with open(options.output, "xb") as out:
                 out.write(after.encode())
@@ -79,7 +76,7 @@ def main():
     except (BadInput, OSError) as problem:
         print(f"verify.py: {problem}", file=sys.stderr)
         return 2
-    print(f"accepted ({options.operator}{'' if registered.certificate else '; curvature assumed, not proved'})")
+    print(f"accepted ({options.operator})")
     return 0
 
 

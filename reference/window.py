@@ -9,11 +9,10 @@ Bit planes 0 .. w−1 are those of θ_u, w .. w+Q−1 those of the blocks' slack
 
 from dataclasses import dataclass
 
-from argument import Expression, Pair, Proof, Shape, Verifier, decode_points, settle
+from argument import Expression, Pair, Proof, Shape, Verifier, decode_points, settle, sign_weights
 from deployment import Segment, make_segments
 from files import ModelCommitment, reject_if
 from multilinear import eq, eq_factors, eq_table, log2_ceil, multiply_factors, power_factors, powers, prefix
-from registration import real_sum, sign_weights, value_rows
 from ristretto import ORDER
 from transcript import Transcript
 
@@ -167,8 +166,8 @@ class SegmentReplay:
     def free_weights(self, r_b, r_j, tau_b):
         """The extensions of u_i and of eq(τ_b, b) u_i at (r_b, r_j): what carries a weight, less the mask."""
         segment, at_slot = self.s.segment, eq_factors(r_b)
-        u = real_sum(segment, at_slot, r_j)
-        weighted_u = real_sum(segment, multiply_factors(at_slot, eq_factors(tau_b)), r_j)
+        u = segment.real_sum(at_slot, r_j)
+        weighted_u = segment.real_sum(multiply_factors(at_slot, eq_factors(tau_b)), r_j)
         slot, tau, inside = eq_table(r_b), eq_table(tau_b), eq_table(r_j)
         for i in self.s.masked:
             b, j = divmod(i, self.layout.stride)
@@ -236,6 +235,19 @@ class SegmentReplay:
         return {first + t: weight * row[t] % ORDER for t in range(self.s.segment.rows)}
 
 
+def value_rows(planes, rows, bits):
+    """V_t = Σ_k ±2^k R[k, t], from bit rows plane after plane; encoded."""
+    points = decode_points(planes[: rows * bits], "bit rows")
+    out = []
+    for t in range(rows):
+        value = -points[(bits - 1) * rows + t]
+        for k in reversed(range(bits - 1)):
+            value = value + value + points[k * rows + t]
+        reject_if(value.is_identity(), "point", f"value row {t} is the identity")
+        out.append(value.encode())
+    return out
+
+
 def check_history(registered, current, last_mask, mask):
     """A window comes once, and keeps removed what the client's last one removed."""
     if not current.windows:
@@ -292,4 +304,5 @@ class Window:
         for s in plan.segments:
             planes = self.proof.rows[s.first_bit_row : s.first_bit_row + plan.block_planes * s.segment.rows]
             rows += value_rows(planes, s.segment.rows, plan.deployment.width)
-        return ModelCommitment(self.current.registration, [*self.current.windows, (self.mask.window, self.mask.digest)], rows)
+        windows = [*self.current.windows, (self.mask.window, self.mask.digest)]
+        return ModelCommitment(self.current.registration, windows, rows)

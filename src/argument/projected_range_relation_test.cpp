@@ -151,7 +151,10 @@ TEST_F(ProjectedRangeTest, StatementsOutOfRangeAreRefused) {
   EXPECT_TRUE(refused([](ProjectionShape& s) { s.chunk = 24; }));
   EXPECT_TRUE(refused([](ProjectionShape& s) { s.chunk = 128; }));
   EXPECT_TRUE(refused([](ProjectionShape& s) { s.count = 0; }));
-  EXPECT_TRUE(refused([](ProjectionShape& s) { s.count = 257; }));
+  EXPECT_TRUE(refused([](ProjectionShape& s) {
+    s.count = 257;
+    s.units = {s.unit_rows()};
+  }));
   EXPECT_TRUE(refused([](ProjectionShape& s) { s.bits = 1; }));
   EXPECT_TRUE(refused([](ProjectionShape& s) { s.bits = 64; }));
   EXPECT_TRUE(refused([](ProjectionShape& s) { s.units = {}; }));

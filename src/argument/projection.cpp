@@ -176,6 +176,13 @@ Verdict ProjectionShape::sound() const {
   return Done{};
 }
 
+std::vector<size_t> standard_units(const ProjectionShape& shape) {
+  const size_t most = std::max<size_t>(1, (size_t{1} << 22) / shape.row_length);
+  std::vector<size_t> out;
+  for (size_t left = shape.unit_rows(); left > 0; left -= out.back()) out.push_back(std::min(left, most));
+  return out;
+}
+
 TernaryMatrix draw_projection(const ProjectionShape& shape, const Scalar& challenge, uint32_t number) {
   // SHA-512("zkapex projection" ‖ challenge ‖ u32 number ‖ u64 counter), 256 entries a digest
   const size_t size = (shape.count * shape.chunk + 3) / 4;

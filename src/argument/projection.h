@@ -46,6 +46,9 @@ struct ProjectionShape {
   [[nodiscard]] Verdict sound() const;
 };
 
+// v's rows cut into units of at most 2^22 values.
+[[nodiscard]] std::vector<size_t> standard_units(const ProjectionShape& shape);
+
 // R of the projection with that number, out of the challenge.
 [[nodiscard]] TernaryMatrix draw_projection(const ProjectionShape& shape, const Scalar& challenge, uint32_t number);
 

@@ -23,7 +23,6 @@ enum class Reason {
   kWindow,         // a window that was applied already
   kModel,          // starts from another committed model than the current one
   kOperator,       // another operator than the one that is due
-  kCertificate,    // no curvature certificate, where one is asked for
   kFile,           // a file that is missing, damaged, or something else
 };
 
@@ -57,8 +56,6 @@ enum class Reason {
       return "model";
     case Reason::kOperator:
       return "operator";
-    case Reason::kCertificate:
-      return "certificate";
     case Reason::kFile:
       return "file";
   }
@@ -101,9 +98,6 @@ enum class Reason {
              "that you rejected.";
     case Reason::kOperator:
       return "Ask for a proof of the operator that is due, or say with --operator that the other one is.";
-    case Reason::kCertificate:
-      return "Ask the client to register with a certificate, or waive it with --allow-uncertified: then no error is "
-             "certified.";
     case Reason::kFile:
       return "Ask the client to send the file again, as a plain file.";
   }

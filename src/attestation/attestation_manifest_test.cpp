@@ -65,11 +65,10 @@ TEST(Manifest, OfAWindow) {
 TEST(Manifest, OfARegistration) {
   ThreadPool pool(2);
   const TestWindow window({.block = 4, .tensors = {20, 9}}, pool);
-  const RegistrationPlan plan =
-      *RegistrationPlan::make(*window.deployment, true, {{2}, {curvature_rows(window.deployment->layout())}});
-  const RegistrationStatement statement{&*window.deployment, "client 1", window.unchanged.encoded, {}};
+  const RegistrationPlan plan = *RegistrationPlan::make(*window.deployment, {2});
+  const RegistrationStatement statement{&*window.deployment, "client 1"};
   const ProvedRegistration proved =
-      *prove_registration(statement, plan, TestWindow::Before(window), 1 << 12, window.generators(), pool);
+      prove_registration(statement, plan, TestWindow::Before(window), 1 << 12, window.generators(), pool).value();
   Manifest manifest;
   const RegistrationRelation registration(statement, plan);
   ASSERT_TRUE(verify_with(registration, proved.proof.encode(), pool, &manifest).ok());
@@ -77,18 +76,37 @@ TEST(Manifest, OfARegistration) {
 main + deployment
 main + client
 main + cut
+main + model
 main + curvature
-main + bit rows
 main + unchanged
 main + pads
+main ? projection
+main + projections
 )";
-  for (size_t k = 0; k < plan.units().size(); ++k) {
-    const RangeUnit& unit = plan.units()[k];
-    const std::string name = fmt::format("unit {}", k);
-    expected += fmt::format("{0} > {0}\n", name) + challenge_events(name, "tau_k", log2_ceil(unit.planes)) +
-                challenge_events(name, "tau", unit.variables) + fmt::format("{} ? alpha\n", name) +
-                round_events(name, "bits", unit.variables) + fmt::format("{} + evaluations\n", name) +
-                round_events(name, "planes", log2_ceil(unit.planes)) + fmt::format("{0} + b, b^2\n{0} ? delta\n", name);
+  size_t fork = 0;
+  const auto next = [&] {
+    const std::string name = fmt::format("unit {}", fork++);
+    expected += fmt::format("{0} > {0}\n", name);
+    return name;
+  };
+  for (const PaddedSegment& segment : plan.padded()) {
+    const std::string name = next();
+    expected += challenge_events(name, "tau", segment.variables) + round_events(name, "padding", segment.variables) +
+                fmt::format("{} + theta\n", name);
+  }
+  for (const ProjectedRows& projected : plan.projections()) {
+    const BitUnits units = projected.shape.bit_units();
+    const unsigned plane_variables = log2_ceil(units.planes);
+    for (size_t k = 0; k < units.rows.size(); ++k) {
+      const std::string name = next();
+      expected += challenge_events(name, "tau_k", plane_variables) + challenge_events(name, "tau", units.variables(k)) +
+                  round_events(name, "bits", units.variables(k)) + fmt::format("{} + rest\n", name) +
+                  round_events(name, "planes", plane_variables) + fmt::format("{} + b, b^2\n", name);
+    }
+    const std::string name = next();
+    expected += challenge_events(name, "tau", projected.shape.row_variables() + projected.shape.chunk_variables()) +
+                challenge_events(name, "rho", projected.shape.count_variables()) + fmt::format("{} + v\n", name) +
+                round_events(name, "link", 6) + fmt::format("{} + f\n", name);
   }
   EXPECT_EQ(manifest_text(manifest), expected + reduction_events(plan.shape()));
 }

@@ -42,12 +42,6 @@ Result<std::vector<EncodedPoint>> get_points(ByteReader& in) {
   return out;
 }
 
-Result<bool> get_flag(ByteReader& in) {
-  ZKAPEX_TRY(const uint8_t certificate, in.u8());
-  if (certificate > 1) return error("the certificate flag is {}, not 0 or 1", certificate);
-  return certificate == 1;
-}
-
 Result<Bytes> get_proof(ByteReader& in) {
   ZKAPEX_TRY(const uint64_t size, in.u64());
   if (size != in.left()) return error("the proof has {} bytes, {} are left", size, in.left());
@@ -92,11 +86,7 @@ Bytes RegistrationFile::content() const {
   ByteWriter out;
   out.raw(deployment);
   out.text(client);
-  out.u8(certificate ? 1 : 0);
-  put_segmentation(out, cut.model);
-  put_segmentation(out, cut.curvature);
-  put_points(out, unchanged);
-  put_points(out, curvature);
+  put_segmentation(out, cut);
   put_proof(out, proof);
   return out.take();
 }
@@ -108,11 +98,7 @@ Result<RegistrationFile> RegistrationFile::decode(ByteView file) {
   ZKAPEX_TRY(out.deployment, in.array<32>());
   ZKAPEX_TRY(out.client, in.text(kMaxClientName));
   ZKAPEX_CHECK(check_client_name(out.client));
-  ZKAPEX_TRY(out.certificate, get_flag(in));
-  ZKAPEX_TRY(out.cut.model, get_segmentation(in));
-  ZKAPEX_TRY(out.cut.curvature, get_segmentation(in));
-  ZKAPEX_TRY(out.unchanged, get_points(in));
-  ZKAPEX_TRY(out.curvature, get_points(in));
+  ZKAPEX_TRY(out.cut, get_segmentation(in));
   ZKAPEX_TRY(out.proof, get_proof(in));
   return out;
 }
@@ -176,7 +162,6 @@ Bytes Registered::encode() const {
   ByteWriter out;
   out.raw(digest);
   out.text(client);
-  out.u8(certificate ? 1 : 0);
   put_points(out, unchanged);
   put_points(out, curvature);
   put_points(out, model.rows);
@@ -189,7 +174,6 @@ Result<Registered> Registered::decode(ByteView file) {
   Registered out;
   ZKAPEX_TRY(out.digest, in.array<32>());
   ZKAPEX_TRY(out.client, in.text(kMaxClientName));
-  ZKAPEX_TRY(out.certificate, get_flag(in));
   ZKAPEX_TRY(out.unchanged, get_points(in));
   ZKAPEX_TRY(out.curvature, get_points(in));
   out.model.registration = out.digest;

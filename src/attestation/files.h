@@ -17,15 +17,12 @@ inline constexpr uint32_t kMaxWindows = 1 << 16;  // of one client since its reg
 [[nodiscard]] Status check_client_name(std::string_view name);
 
 struct RegistrationFile {
-  static constexpr FileKind kKind{"ZKAPEXRG", 1, "a registration"};
+  static constexpr FileKind kKind{"ZKAPEXRG", 2, "a registration"};
 
   Sha256::Digest deployment{};
   std::string client;
-  bool certificate = false;
-  RegistrationCut cut;
-  std::vector<EncodedPoint> unchanged;
-  std::vector<EncodedPoint> curvature;  // empty with a certificate
-  Bytes proof;
+  Segmentation cut;  // of the covered rows
+  Bytes proof;       // with all committed rows
 
   [[nodiscard]] Bytes encode() const { return frame(kKind, content()); }
   static Result<RegistrationFile> decode(ByteView file);
@@ -83,11 +80,10 @@ struct ModelCommitment {
 // What windows are verified against: a registration without its proof, with the rows that follow from it. It is the
 // provider's own record of a registration that it verified.
 struct Registered {
-  static constexpr FileKind kKind{"ZKAPEXRD", 1, "a verified registration"};
+  static constexpr FileKind kKind{"ZKAPEXRD", 2, "a verified registration"};
 
   Sha256::Digest digest{};  // of the registration file
   std::string client;
-  bool certificate = false;  // without one, every verdict says "curvature assumed, not proved"
   std::vector<EncodedPoint> unchanged, curvature;
   ModelCommitment model;  // Com(θ_p) as registered: no windows
 

@@ -24,11 +24,13 @@ class ModelReader {
   virtual ~ModelReader() = default;
   // Weights of whole covered rows, zero on padding.
   virtual Status weights(uint64_t first_row, std::span<int64_t> out) const = 0;
+  // Whole rows of the tensors that are not covered.
+  virtual Status unchanged(uint64_t first_row, std::span<int64_t> out) const = 0;
   virtual Status squares(uint64_t first_slot, uint64_t slots, Squares& out) const = 0;
   // Rows of one slot's square, whole, from `first` on. int8_t only for factors of at most 8 bits.
   virtual Status square_rows(uint64_t slot, uint64_t first, std::span<int8_t> out) const = 0;
   virtual Status square_rows(uint64_t slot, uint64_t first, std::span<int16_t> out) const = 0;
-  // Of all weights and of the curvature: what a registration's nonces are bound to.
+  // Of all weights, covered or not, and of the curvature: what a registration's nonces are bound to.
   virtual Result<Sha512::Digest> digest(ThreadPool& pool) const = 0;
 };
 

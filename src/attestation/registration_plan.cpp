@@ -1,64 +1,85 @@
 #include "attestation/registration_plan.h"
 
-#include <numeric>
+#include <algorithm>
 
-#include "argument/bit_check.h"
 #include "base/bits.h"
 
 namespace zkapex {
 
-uint64_t curvature_rows(const Layout& layout) { return layout.rows() * layout.geometry().stride(); }
+namespace {
 
-void RegistrationPlan::add(RangeUnit unit) {
-  unit.row_variables = log2_ceil(unit.rows.rows);
-  unit.variables = unit.row_variables + log2_ceil(geometry_.row);
-  unit.scalars = bit_check_scalars(unit.planes, unit.variables, unit.model ? 1 : 0);
-  unit.first_bit_row = units_.empty() ? 0 : units_.back().first_bit_row + units_.back().bit_rows();
-  units_.push_back(std::move(unit));
+bool has_padding(const Geometry& geometry, const Segment& segment) {
+  uint64_t real = 0;
+  for (const SegmentPiece& piece : segment.pieces) {
+    real += piece.rest != 0 ? piece.rest : piece.full_blocks * geometry.block;
+  }
+  return real < segment.rows * geometry.row;
 }
 
-Result<RegistrationPlan> RegistrationPlan::make(const Deployment& deployment, bool certificate,
-                                                const RegistrationCut& cut) {
+}  // namespace
+
+uint64_t curvature_rows(const Layout& layout) { return layout.rows() * layout.geometry().stride(); }
+
+Result<RegistrationPlan> RegistrationPlan::make(const Deployment& deployment, const Segmentation& cut) {
   const Layout& layout = deployment.layout();
+  const Parameters& p = deployment.parameters();
   RegistrationPlan plan;
-  plan.certificate_ = certificate;
   plan.cut_ = cut;
   plan.geometry_ = layout.geometry();
   plan.side_variables_ = log2_ceil(plan.geometry_.stride());
-  if (cut.model.size() + cut.curvature.size() > kMaxForks) {
-    return error("{} parts are more than {}", cut.model.size() + cut.curvature.size(), kMaxForks);
+  plan.model_rows_ = layout.rows();
+  plan.curvature_rows_ = zkapex::curvature_rows(layout);
+  plan.unchanged_rows_ = layout.unchanged_rows();
+  const size_t n = plan.geometry_.row;
+  const auto bounded = [&](uint64_t rows, uint64_t chunk, uint32_t bits) {
+    ProjectionShape shape{n, rows, chunk, p.projections, bits, {}};
+    shape.units = standard_units(shape);
+    return shape;
+  };
+  plan.projections_ = {{bounded(plan.model_rows_, p.weight_chunk, p.weight_bits()), 0, {}},
+                       {bounded(plan.curvature_rows_, p.curvature_chunk, p.curvature_range_bits()), 1, {}}};
+  if (plan.unchanged_rows_ > 0)
+    plan.projections_.push_back({bounded(plan.unchanged_rows_, p.other_chunk, Parameters::kOtherBits), 2, {}});
+  size_t row = 0, forks = cut.size();
+  for (ProjectedRows& projected : plan.projections_) {
+    projected.rows.first_row = row;
+    row += projected.shape.rows;
+    forks += projected.shape.forks();
   }
-  ZKAPEX_TRY(std::vector<Segment> model, make_segments(layout, cut.model));
-  for (Segment& rows : model) {
-    plan.add({.model = true, .rows = std::move(rows), .planes = deployment.parameters().weights.width});
+  for (ProjectedRows& projected : plan.projections_) {
+    projected.rows.first_bit_row = row;
+    row += projected.shape.later_rows();
   }
-  const uint64_t total = std::accumulate(cut.curvature.begin(), cut.curvature.end(), uint64_t{0});
-  const bool positive = std::find(cut.curvature.begin(), cut.curvature.end(), uint64_t{0}) == cut.curvature.end();
-  if (total != (certificate ? curvature_rows(layout) : 0) || !positive) {
-    return error("the cut of the curvature does not cover every row once");
-  }
-  uint64_t first = 0;
-  for (const uint64_t rows : cut.curvature) {
-    Segment segment;
-    segment.first_row = first;
-    segment.rows = rows;
-    plan.add({.model = false, .rows = std::move(segment), .planes = deployment.parameters().curvature_bits});
-    first += rows;
-  }
-  for (const RangeUnit& unit : plan.units_) {
-    if (unit.variables > 31) return error("a part of {} rows of {} is too large", unit.rows.rows, plan.geometry_.row);
+  if (forks > kMaxForks) return error("{} parts are more than {}", forks, kMaxForks);
+  ZKAPEX_TRY(std::vector<Segment> segments, make_segments(layout, cut));
+  for (Segment& segment : segments) {
+    if (!has_padding(plan.geometry_, segment)) continue;
+    PaddedSegment padded{.rows = std::move(segment)};
+    padded.row_variables = log2_ceil(padded.rows.rows);
+    padded.variables = padded.row_variables + log2_ceil(n);
+    if (padded.variables > 31) return error("a part of {} rows of {} is too large", padded.rows.rows, n);
+    plan.padded_.push_back(std::move(padded));
   }
   return plan;
 }
 
 ProofShape RegistrationPlan::shape() const {
-  ProofShape shape{.row_length = geometry_.row,
-                   .rows = units_.back().first_bit_row + units_.back().bit_rows(),
-                   .forks = {},
-                   .pairs = units_.size(),
-                   .products = units_.size()};
-  for (const RangeUnit& unit : units_) shape.forks.push_back(unit.scalars);
-  return shape;
+  ProofShape out{.row_length = geometry_.row,
+                 .rows = model_rows_ + curvature_rows_ + unchanged_rows_,
+                 .forks = {},
+                 .pairs = padded_.size(),
+                 .products = 0,
+                 .later_rows = 0};
+  for (const PaddedSegment& segment : padded_) out.forks.push_back(segment.scalars());
+  for (const ProjectedRows& projected : projections_) {
+    const ProjectionShape& shape = projected.shape;
+    for (size_t k = 0; k < shape.forks(); ++k) out.forks.push_back(shape.scalars(k));
+    out.pairs += shape.pairs();
+    out.products += shape.products();
+    out.later_rows += shape.later_rows();
+  }
+  out.rows += out.later_rows;
+  return out;
 }
 
 }  // namespace zkapex

@@ -1,50 +1,51 @@
-// What a registration proves, cut into units of bounded memory: the covered weights θ_p are w-bit and zero on padding;
-// with a certificate, every entry of the curvature's squares is c-bit.
+// What a registration proves, and in which parts: the weights and the curvature, and the tensors that no operator
+// touches, are small, by projection; the covered weights θ_p are zero on padding, segment by segment.
 #pragma once
 
-#include "argument/proof.h"
+#include "argument/projection.h"
 #include "unlearning/deployment.h"
 #include "weights/segments.h"
 
 namespace zkapex {
 
-// How a registration is cut. Public; any cut that covers every row once will do.
-struct RegistrationCut {
-  Segmentation model;      // covered rows
-  Segmentation curvature;  // curvature rows; empty without a certificate
-  bool operator==(const RegistrationCut&) const = default;
+// Covered rows that are shown together to be zero on padding. Only where there is some.
+struct PaddedSegment {
+  Segment rows;
+  unsigned variables = 0, row_variables = 0;
+
+  [[nodiscard]] size_t scalars() const { return 3 * size_t{variables} + 1; }  // on its fork
 };
 
-// One range proof: rows of integers whose bits are committed plane by plane.
-struct RangeUnit {
-  bool model = false;  // weights, which must be zero on padding; or squares of the curvature
-  Segment rows;        // for squares: first_row and rows among the curvature's rows, nothing else
-  unsigned planes = 0, variables = 0, row_variables = 0;
-  size_t scalars = 0;        // sent on the unit's fork
-  size_t first_bit_row = 0;  // among the proof's rows: plane after plane
-
-  [[nodiscard]] size_t bit_rows() const { return planes * rows.rows; }
+// Rows whose range is shown by one projection.
+struct ProjectedRows {
+  ProjectionShape shape;
+  uint32_t number = 0;          // weights, curvature, others
+  ProjectionNumbers rows = {};  // among the proof's
 };
 
 class RegistrationPlan {
  public:
-  static Result<RegistrationPlan> make(const Deployment& deployment, bool certificate, const RegistrationCut& cut);
+  // How covered rows are cut is public; any cut that covers every row once will do.
+  static Result<RegistrationPlan> make(const Deployment& deployment, const Segmentation& cut);
 
-  [[nodiscard]] bool certificate() const { return certificate_; }
-  [[nodiscard]] const RegistrationCut& cut() const { return cut_; }
-  [[nodiscard]] const std::vector<RangeUnit>& units() const { return units_; }
+  [[nodiscard]] const Segmentation& cut() const { return cut_; }
   [[nodiscard]] const Geometry& geometry() const { return geometry_; }
-  [[nodiscard]] unsigned side_variables() const { return side_variables_; }
+  [[nodiscard]] unsigned side_variables() const { return side_variables_; }  // log2 S
+  [[nodiscard]] const std::vector<PaddedSegment>& padded() const { return padded_; }
+  [[nodiscard]] const std::vector<ProjectedRows>& projections() const { return projections_; }
+  // Rows of each kind; they come in this order.
+  [[nodiscard]] size_t model_rows() const { return model_rows_; }
+  [[nodiscard]] size_t curvature_rows() const { return curvature_rows_; }
+  [[nodiscard]] size_t unchanged_rows() const { return unchanged_rows_; }
   [[nodiscard]] ProofShape shape() const;
 
  private:
-  void add(RangeUnit unit);
-
-  bool certificate_ = false;
-  RegistrationCut cut_;
+  Segmentation cut_;
   Geometry geometry_;
   unsigned side_variables_ = 0;
-  std::vector<RangeUnit> units_;
+  size_t model_rows_ = 0, curvature_rows_ = 0, unchanged_rows_ = 0;
+  std::vector<PaddedSegment> padded_;
+  std::vector<ProjectedRows> projections_;
 };
 
 // Rows of the curvature's commitment: S for every covered row.

@@ -1,78 +1,35 @@
 #include "attestation/registration_prover.h"
 
-#include <chrono>
+#include <algorithm>
 
 #include "algebra/multilinear.h"
-#include "argument/bit_matrix.h"
-#include "attestation/derived_rows.h"
 #include "attestation/real_indices.h"
 #include "base/first_error.h"
+#include "base/stopwatch.h"
 
 namespace zkapex {
 
 namespace {
 
-// The integers of a unit's rows.
-class UnitReader {
- public:
-  UnitReader(const RegistrationPlan& plan, const ModelReader& reader, ThreadPool& pool)
-      : plan_(plan), reader_(reader), pool_(pool) {}
-
-  // The bits of units first .. last − 1, which are of one kind; one segment each.
-  Result<BitMatrix> bits(size_t first, size_t last) const {
-    const std::vector<RangeUnit>& units = plan_.units();
-    std::vector<size_t> rows;
-    for (size_t k = first; k < last; ++k) rows.push_back(units[k].rows.rows);
-    BitMatrix out(plan_.geometry().row, units[first].planes, rows);
-    for (size_t k = first; k < last; ++k) {
-      for (uint64_t t = 0; t < units[k].rows.rows; t += kRowsAtOnce) {
-        const uint64_t count = std::min(kRowsAtOnce, units[k].rows.rows - t);
-        ZKAPEX_TRY(const std::vector<int64_t> values, integers(units[k], t, count));
-        out.fill(k - first, t, {reinterpret_cast<const uint64_t*>(values.data()), values.size()}, pool_);
-      }
-    }
-    return out;
-  }
-
-  Result<std::vector<int64_t>> integers(const RangeUnit& unit, uint64_t first, uint64_t rows) const {
-    const size_t n = plan_.geometry().row;
-    std::vector<int64_t> out(rows * n);
-    if (unit.model) {
-      ZKAPEX_CHECK(reader_.weights(unit.rows.first_row + first, out));
-      return out;
-    }
-    Squares squares;
-    ZKAPEX_CHECK(read_rows(unit.rows.first_row + first, rows, squares));
-    if (squares.wide) {
-      std::copy(squares.wide_entries.begin(), squares.wide_entries.end(), out.begin());
-    } else {
-      std::copy(squares.narrow_entries.begin(), squares.narrow_entries.end(), out.begin());
-    }
-    return out;
-  }
-
-  // Curvature rows: n / S² squares each.
-  Status read_rows(uint64_t first, uint64_t rows, Squares& out) const {
-    const uint64_t stride = plan_.geometry().stride(), per_row = plan_.geometry().row / (stride * stride);
-    return reader_.squares(first * per_row, rows * per_row, out);
-  }
-
- private:
-  static constexpr uint64_t kRowsAtOnce = 16;
-
-  const RegistrationPlan& plan_;
-  const ModelReader& reader_;
-  ThreadPool& pool_;
-};
-
-// Com(C_p) as it is, without the bits. A table of generators serves every row that is in memory with its columns: so a
-// few columns of very many rows at a time, which are some rows of one square in each of them.
+// Entries that a projection cannot bound are the client's own trouble, to be told before any challenge is drawn.
 template <class Entry>
-Result<CommittedRows> commit_curvature(const Deployment& deployment, const ModelReader& reader, size_t batch_bytes,
-                                       const Generators& generators, Nonces& nonces, ThreadPool& pool) {
+Status check_small(std::span<const Entry> entries, const ProjectionShape& shape, std::string_view what) {
+  const int64_t largest = shape.largest();
+  const auto [low, high] = std::ranges::minmax(entries);
+  if (high > largest || low < -largest)
+    return error("{} has the entry {}, and at most {} can be proved", what, high > largest ? high : low, largest);
+  return Done{};
+}
+
+// Com(C_p). A table of generators serves every row that is in memory with its columns: so a few columns of very many
+// rows at a time, which are some rows of one square in each of them.
+template <class Entry>
+Result<CommittedRows> commit_curvature(const Deployment& deployment, const ProjectionShape& shape,
+                                       const ModelReader& reader, size_t batch_bytes, const Generators& generators,
+                                       Nonces& nonces, ThreadPool& pool) {
   constexpr uint64_t kRowsAtOnce = uint64_t{1} << 16;
   const Geometry& geometry = deployment.layout().geometry();
-  const uint64_t rows = curvature_rows(deployment.layout()), s = geometry.stride(), squares = geometry.row / (s * s);
+  const uint64_t rows = shape.rows, s = geometry.stride(), squares = geometry.row / (s * s);
   const unsigned bits = deployment.parameters().curvature_bits;
   CommittedRows out;
   std::vector<Entry> entries;
@@ -86,8 +43,9 @@ Result<CommittedRows> commit_curvature(const Deployment& deployment, const Model
       FirstError failed;
       pool.for_ranges(count, 16, [&](size_t begin, size_t end) {
         for (size_t r = begin; r < end; ++r) {
-          failed.note(
-              reader.square_rows((first + r) * squares + square, line, std::span(entries).subspan(r * width, width)));
+          const auto to = std::span(entries).subspan(r * width, width);
+          failed.note(reader.square_rows((first + r) * squares + square, line, to));
+          failed.note(check_small<Entry>(to, shape, "the curvature"));
         }
       });
       ZKAPEX_CHECK(failed.status());
@@ -108,120 +66,189 @@ Result<CommittedRows> commit_curvature(const Deployment& deployment, const Model
   return out;
 }
 
-// Adds the time of its life to `seconds`.
-class Timed {
- public:
-  explicit Timed(double& seconds) : seconds_(seconds) {}
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
-  ~Timed() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
- private:
-  double& seconds_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
 class RegistrationWitness : public Witness {
  public:
-  RegistrationWitness(const RegistrationPlan& plan, const UnitReader& reader, const Sha512::Digest& digest,
-                      size_t bits_in_memory, ProvedRegistration& out)
-      : plan_(plan), reader_(reader), digest_(digest), bits_in_memory_(bits_in_memory), out_(out) {}
+  RegistrationWitness(const Deployment& deployment, const RegistrationPlan& plan, const ModelReader& reader,
+                      const Sha512::Digest& digest, size_t batch_bytes, ProvedRegistration& out)
+      : deployment_(deployment), plan_(plan), reader_(reader), digest_(digest), batch_bytes_(batch_bytes), out_(out) {}
 
   [[nodiscard]] Sha512::Digest digest() const override { return digest_; }
 
-  // All bit rows, as many units at a time as fit.
   Result<CommittedRows> commit(const Generators& generators, Nonces& nonces, ThreadPool& pool) override {
+    generators_ = &generators;
+    Stopwatch watch;
     CommittedRows out;
-    const std::vector<RangeUnit>& units = plan_.units();
-    for (size_t first = 0, last; first < units.size(); first = last) {
-      size_t bytes = 0;
-      for (last = first; last < units.size() && units[last].model == units[first].model; ++last) {
-        bytes += units[last].bit_rows() * plan_.geometry().row / 8;
-        if (last > first && bytes > bits_in_memory_) break;
-      }
-      double model_seconds = 0;
-      const Timed timed(units[first].model ? model_seconds : out_.commit_curvature_seconds);
-      ZKAPEX_TRY(const BitMatrix bits, reader_.bits(first, last));
-      ZKAPEX_TRY(const CommittedRows committed, commit_rows_var(generators, bits.packed(), nonces, pool));
-      out.append(committed);
+    ZKAPEX_CHECK(commit_integers(weights(), shape(0), "a covered tensor", nonces, pool, out));
+    out_.commit_model_seconds = watch.lap();
+    const auto commit =
+        deployment_.parameters().curvature_bits <= 8 ? &commit_curvature<int8_t> : &commit_curvature<int16_t>;
+    ZKAPEX_TRY(const CommittedRows squares,
+               commit(deployment_, shape(1), reader_, batch_bytes_, generators, nonces, pool));
+    out.append(squares);
+    out_.commit_curvature_seconds = watch.lap();
+    if (plan_.unchanged_rows() > 0) {
+      ZKAPEX_CHECK(commit_integers(unchanged(), shape(2), "a tensor that is not covered", nonces, pool, out));
     }
+    out_.commit_model_seconds += watch.lap();
     return out;
   }
 
   Status prove(ArgumentProver& prover, const CommittedRows& rows) override {
+    Stopwatch watch;
+    const std::vector<RowSource> sources = {weights(), squares(), unchanged()};
+    const size_t stride = plan_.geometry().stride();
+    std::vector<ProjectionProver> projections;
+    for (const ProjectedRows& projected : plan_.projections()) {
+      projections.emplace_back(projected.shape, sources[projected.number],
+                               rows.blindings_from(projected.rows.first_row, projected.shape.rows),
+                               projected.number == 1 ? stride : 0);
+    }
+    const Scalar challenge = prover.main().challenge("projection");
+    for (size_t k = 0; k < projections.size(); ++k) {
+      ZKAPEX_CHECK(projections[k].draw(challenge, plan_.projections()[k].number, prover.pool()));
+    }
+    ZKAPEX_TRY(const CommittedRows later,
+               prover.commit_rows("projections", [&](Nonces& nonces) -> Result<CommittedRows> {
+                 CommittedRows out;
+                 for (const ProjectionProver& projection : projections) {
+                   ZKAPEX_TRY(const CommittedRows part, projection.commit(*generators_, nonces, prover.pool()));
+                   out.append(part);
+                 }
+                 return out;
+               }));
+    out_.project_seconds = watch.lap();
+    keep_blindings(rows);
+    return prove_forks(prover, rows, later, projections);
+  }
+
+ private:
+  [[nodiscard]] const ProjectionShape& shape(size_t number) const { return plan_.projections()[number].shape; }
+
+  Status prove_forks(ArgumentProver& prover, const CommittedRows& rows, const CommittedRows& later,
+                     std::vector<ProjectionProver>& projections) {
+    const size_t padded = plan_.padded().size(), first_later = plan_.shape().first_rows();
+    size_t projection = 0, first = padded;
     return prover.for_forks("unit", [&](size_t k, Sender& channel) -> Status {
-      const RangeUnit& unit = plan_.units()[k];
-      const auto blindings = rows.blindings_from(unit.first_bit_row, unit.bit_rows());
-      double model_seconds = 0;
-      const Timed timed(unit.model ? model_seconds : out_.certificate_seconds);
-      ZKAPEX_CHECK(prove_unit(prover, k, blindings, channel));
-      append_value_blindings(blindings, unit.rows.rows, unit.planes,
-                             unit.model ? out_.model_blindings : out_.curvature_blindings);
+      if (k < padded) return prove_padding(plan_.padded()[k], rows, channel, prover);
+      const ProjectedRows& projected = plan_.projections()[projection];
+      const auto blindings =
+          later.blindings_from(projected.rows.first_bit_row - first_later, projected.shape.later_rows());
+      ZKAPEX_CHECK(projections[projection].prove(k - first, blindings, channel, prover));
+      if (k + 1 == first + projected.shape.forks()) {
+        first = k + 1;
+        ++projection;
+      }
       return Done{};
     });
   }
 
- private:
-  Status prove_unit(ArgumentProver& prover, size_t index, std::span<const Scalar> blindings, Sender& channel) const {
-    const RangeUnit& unit = plan_.units()[index];
-    Transcript& transcript = channel.transcript();
-    ZKAPEX_TRY(const BitMatrix bits, reader_.bits(index, index + 1));
-    const auto challenges = BitChallenges::draw(transcript, unit.planes, unit.variables);
-    const Scalar alpha = transcript.challenge("alpha");
-    ProverTerms zero_on_padding{.labels = kUnitLabels, .tables = {}, .terms = {}, .claim = {}};
-    std::vector<int64_t> values;
-    std::vector<uint8_t> real;
-    if (unit.model) {  // eq (1 − real) θ
-      ZKAPEX_TRY(values, reader_.integers(unit, 0, unit.rows.rows));
-      real = real_indices(plan_.geometry(), unit.rows);
-      zero_on_padding.tables = {{values}, {real}};
-      zero_on_padding.terms = {{alpha, {0}, true}, {-alpha, {1, 0}, true}};
-      zero_on_padding.end = [&](const SumcheckProof& end) -> ProverTerms::End {
-        const Scalar padding = Scalar::one() - end.tables[1];
-        return {{end.tables[0]}, {alpha * eq(challenges.tau, end.point) * padding}};
-      };
-    }
-    const ProverBits proved = prove_bits(channel, prover, challenges, bits.planes(0), std::move(zero_on_padding));
-    const Scalar delta = transcript.challenge("delta");
-    const UnitOpening opening(unit, delta, proved.r, proved.kappa);
-    const BitRows bit_rows{bits.segment(0), bits.words_per_row(), plan_.geometry().row, blindings};
-    ProverPair pair = fold_bit_rows(bit_rows, opening.plane, opening.row, prover.pool());
-    pair.point = opening.point;
-    pair.value = unit.model ? proved.values[0] + delta * proved.b : proved.b;
+  // 0 = Σ_i eq(τ, i) (1 − real(i)) θ(i)
+  Status prove_padding(const PaddedSegment& segment, const CommittedRows& rows, Sender& channel,
+                       ArgumentProver& prover) const {
+    const std::vector<Scalar> tau = channel.transcript().challenges("tau", segment.variables);
+    std::vector<int64_t> values(segment.rows.rows * plan_.geometry().row);
+    ZKAPEX_CHECK(reader_.weights(segment.rows.first_row, values));
+    std::vector<uint8_t> real = real_indices(plan_.geometry(), segment.rows);
+    Sumcheck sumcheck{.variables = segment.variables,
+                      .degree = 3,
+                      .tables = {{values}, {std::move(real)}},
+                      .terms = {{Scalar::one(), {0}, true}, {-Scalar::one(), {1, 0}, true}},
+                      .eq_point = tau,
+                      .bits = {}};
+    const SumcheckProof end = prove_sumcheck(channel, "padding", std::move(sumcheck), Scalar::zero(), prover.pool());
+    const Scalar coefficient = eq(tau, end.point) * (Scalar::one() - end.tables[1]);
+    const Scalar theta = channel.send("theta", {end.tables[0]}, {{coefficient}}, end.claim)[0];
+    const std::span<const Scalar> r(end.point);
+    const std::vector<Scalar> row = eq_prefix(r.first(segment.row_variables), segment.rows.rows);
+    ProverPair pair{fold_i64(values, plan_.geometry().row, row, prover.pool()),
+                    {},
+                    {r.begin() + segment.row_variables, r.end()},
+                    theta};
+    for (size_t t = 0; t < row.size(); ++t) pair.blinding += row[t] * rows.blindings[segment.rows.first_row + t];
     return prover.add_pair(std::move(pair));
   }
 
+  Status commit_integers(const RowSource& source, const ProjectionShape& bounded, std::string_view what, Nonces& nonces,
+                         ThreadPool& pool, CommittedRows& out) const {
+    return source([&](const IntegerRows& some) -> Status {
+      const auto values = std::get<std::span<const int64_t>>(some);
+      ZKAPEX_CHECK(check_small(values, bounded, what));
+      ZKAPEX_TRY(const CommittedRows rows,
+                 commit_integers_var(*generators_, values, plan_.geometry().row, nonces, pool));
+      out.append(rows);
+      return Done{};
+    });
+  }
+
+  void keep_blindings(const CommittedRows& rows) {
+    size_t next = 0;
+    const auto take = [&](size_t count, SecretVector<Scalar>& to) {
+      for (const size_t end = next + count; next < end; ++next) to.push_back(rows.blindings[next]);
+    };
+    take(plan_.model_rows(), out_.model_blindings);
+    take(plan_.curvature_rows(), out_.curvature_blindings);
+    take(plan_.unchanged_rows(), out_.unchanged_blindings);
+  }
+
+  // Some rows at a time, by `read(first, integers)`.
+  template <class Read>
+  RowSource integers(uint64_t rows, const Read& read) const {
+    return [this, rows, read](const auto& visit) -> Status {
+      constexpr uint64_t kEntriesAtOnce = uint64_t{1} << 21;
+      const uint64_t n = plan_.geometry().row, at_once = std::max<uint64_t>(1, kEntriesAtOnce / n);
+      std::vector<int64_t> values;
+      for (uint64_t first = 0; first < rows; first += at_once) {
+        values.resize(std::min(at_once, rows - first) * n);
+        ZKAPEX_CHECK(read(first, std::span(values)));
+        ZKAPEX_CHECK(visit(std::span<const int64_t>(values)));
+      }
+      return Done{};
+    };
+  }
+  [[nodiscard]] RowSource weights() const {
+    return integers(plan_.model_rows(),
+                    [this](uint64_t first, std::span<int64_t> out) { return reader_.weights(first, out); });
+  }
+  [[nodiscard]] RowSource unchanged() const {
+    return integers(plan_.unchanged_rows(),
+                    [this](uint64_t first, std::span<int64_t> out) { return reader_.unchanged(first, out); });
+  }
+  // Curvature rows: n / S² squares each.
+  [[nodiscard]] RowSource squares() const {
+    return [this](const auto& visit) -> Status {
+      constexpr uint64_t kEntriesAtOnce = uint64_t{1} << 25;
+      const uint64_t n = plan_.geometry().row, at_once = std::max<uint64_t>(1, kEntriesAtOnce / n);
+      const uint64_t per_row = n / (plan_.geometry().stride() * plan_.geometry().stride());
+      Squares some;
+      for (uint64_t first = 0; first < plan_.curvature_rows(); first += at_once) {
+        const uint64_t count = std::min<uint64_t>(at_once, plan_.curvature_rows() - first);
+        ZKAPEX_CHECK(reader_.squares(first * per_row, count * per_row, some));
+        const IntegerRows rows = some.wide ? IntegerRows(std::span<const int16_t>(some.wide_entries))
+                                           : IntegerRows(std::span<const int8_t>(some.narrow_entries));
+        ZKAPEX_CHECK(visit(rows));
+      }
+      return Done{};
+    };
+  }
+
+  const Deployment& deployment_;
   const RegistrationPlan& plan_;
-  const UnitReader& reader_;
+  const ModelReader& reader_;
   const Sha512::Digest digest_;
-  const size_t bits_in_memory_;
+  const size_t batch_bytes_;
   ProvedRegistration& out_;
+  const Generators* generators_ = nullptr;
 };
 
 }  // namespace
 
-Result<ProvedRegistration> prove_registration(RegistrationStatement statement, const RegistrationPlan& plan,
-                                              const ModelReader& model, size_t bits_in_memory,
+Result<ProvedRegistration> prove_registration(const RegistrationStatement& statement, const RegistrationPlan& plan,
+                                              const ModelReader& model, size_t batch_bytes,
                                               const Generators& generators, ThreadPool& pool, ProveOptions options) {
-  const RegistrationRelation relation(statement, plan);
   ZKAPEX_TRY(const Sha512::Digest digest, model.digest(pool));
   ProvedRegistration out;
-  if (!plan.certificate()) {
-    const Timed timed(out.commit_curvature_seconds);
-    // Hedged as the proof is, by the statement as far as there is one.
-    const Transcript bound = begin(relation, {}, {});
-    ZKAPEX_TRY(Nonces nonces, Nonces::create({bound.state(), digest}));
-    const auto commit =
-        statement.deployment->parameters().curvature_bits <= 8 ? &commit_curvature<int8_t> : &commit_curvature<int16_t>;
-    ZKAPEX_TRY(CommittedRows curvature,
-               commit(*statement.deployment, model, bits_in_memory / 2, generators, nonces, pool));
-    statement.curvature = std::move(curvature.encoded);
-    out.curvature_blindings = std::move(curvature.blindings);
-  }
-  const UnitReader reader(plan, model, pool);
-  RegistrationWitness witness(plan, reader, digest, bits_in_memory, out);
-  ZKAPEX_TRY(out.proof, prove(relation, witness, generators, pool, std::move(options)));
-  out.curvature = std::move(statement.curvature);
+  RegistrationWitness witness(*statement.deployment, plan, model, digest, batch_bytes, out);
+  ZKAPEX_TRY(out.proof, prove(RegistrationRelation(statement, plan), witness, generators, pool, std::move(options)));
   return out;
 }
 

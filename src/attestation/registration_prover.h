@@ -1,4 +1,4 @@
-// The prover of a registration: commits to θ_p and C_p and proves their ranges, a unit in memory at a time.
+// The prover of a registration: commits to θ_p, C_p and the tensors that are not covered, and proves their ranges.
 #pragma once
 
 #include "argument/prover.h"
@@ -9,17 +9,14 @@ namespace zkapex {
 
 struct ProvedRegistration {
   Proof proof;
-  std::vector<EncodedPoint> curvature;  // without a certificate: the statement's rows
-  SecretVector<Scalar> model_blindings, curvature_blindings;
-  double commit_curvature_seconds = 0;  // to C_p itself or, for a certificate, to its bits
-  double certificate_seconds = 0;       // for the proof of its range
+  SecretVector<Scalar> model_blindings, curvature_blindings, unchanged_blindings;
+  double commit_model_seconds = 0, commit_curvature_seconds = 0, project_seconds = 0;  // parts of it all
 };
 
-// `statement.curvature` is left empty by the caller. `bits_in_memory`: how many bytes of bit rows are committed at a
-// time; more of them share tables.
-[[nodiscard]] Result<ProvedRegistration> prove_registration(RegistrationStatement statement,
+// `batch_bytes`: how much of the curvature is committed at a time; more of it shares tables.
+[[nodiscard]] Result<ProvedRegistration> prove_registration(const RegistrationStatement& statement,
                                                             const RegistrationPlan& plan, const ModelReader& reader,
-                                                            size_t bits_in_memory, const Generators& generators,
+                                                            size_t batch_bytes, const Generators& generators,
                                                             ThreadPool& pool, ProveOptions options = {});
 
 }  // namespace zkapex

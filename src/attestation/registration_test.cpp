@@ -12,18 +12,16 @@ using testing::TestWindow;
 
 class RegistrationTest : public ::testing::Test {
  protected:
-  // Registers the window's client and returns the verdict with the rows that follow.
-  void run(const TestWindow& window, bool certificate, uint64_t rows_per_unit) {
+  // Registers the window's client and checks the rows that follow.
+  void run(const TestWindow& window, uint64_t rows_per_segment) {
     const Layout& layout = window.deployment->layout();
-    const RegistrationCut cut{cut_rows(layout.rows(), rows_per_unit),
-                              certificate ? cut_rows(curvature_rows(layout), rows_per_unit) : Segmentation{}};
-    const RegistrationPlan plan = *RegistrationPlan::make(*window.deployment, certificate, cut);
-    RegistrationStatement statement{&*window.deployment, "client 1", window.unchanged.encoded, {}};
+    const RegistrationPlan plan =
+        *RegistrationPlan::make(*window.deployment, cut_rows(layout.rows(), rows_per_segment));
+    const RegistrationStatement statement{&*window.deployment, "client 1"};
     const TestWindow::Before reader(window);
     Result<ProvedRegistration> proved =
         prove_registration(statement, plan, reader, 1 << 12, window.generators(), pool_);
     ASSERT_TRUE(proved.ok()) << proved.error().message;
-    statement.curvature = proved->curvature;
     const Result<Proof, Rejection> proof = Proof::decode(proved->proof.encode(), plan.shape());
     ASSERT_TRUE(proof.ok());
     const Result<PointSum, Rejection> sum = check_registration(statement, plan, *proof, pool_);
@@ -31,19 +29,23 @@ class RegistrationTest : public ::testing::Test {
     EXPECT_TRUE(verdict_var(*sum, window.generators(), pool_).ok());
 
     // The registered rows open to the client's integers with the blindings that the prover keeps.
-    const Result<RegisteredRows, Rejection> rows = registered_rows(statement, plan, *proof, pool_);
-    ASSERT_TRUE(rows.ok());
-    ASSERT_EQ(rows->model.size(), layout.rows());
-    ASSERT_EQ(rows->curvature.size(), curvature_rows(layout));
+    const RegisteredRows rows = registered_rows(plan, *proof);
+    ASSERT_EQ(rows.model.size(), layout.rows());
+    ASSERT_EQ(rows.curvature.size(), curvature_rows(layout));
+    ASSERT_EQ(rows.unchanged.size(), layout.unchanged_rows());
     const size_t n = layout.geometry().row;
-    for (size_t t = 0; t < rows->model.size(); ++t) {
+    for (size_t t = 0; t < rows.model.size(); ++t) {
       const std::span<const int64_t> values = std::span(window.theta_p).subspan(t * n, n);
-      EXPECT_EQ(rows->model[t], opened(window, values, proved->model_blindings[t]));
+      EXPECT_EQ(rows.model[t], opened(window, values, proved->model_blindings[t]));
     }
-    for (size_t t = 0; t < rows->curvature.size(); ++t) {
+    for (size_t t = 0; t < rows.curvature.size(); ++t) {
       const std::vector<int64_t> values(window.factors.begin() + static_cast<ptrdiff_t>(t * n),
                                         window.factors.begin() + static_cast<ptrdiff_t>((t + 1) * n));
-      EXPECT_EQ(rows->curvature[t], opened(window, values, proved->curvature_blindings[t]));
+      EXPECT_EQ(rows.curvature[t], opened(window, values, proved->curvature_blindings[t]));
+    }
+    for (size_t t = 0; t < rows.unchanged.size(); ++t) {
+      const std::span<const int64_t> values = std::span(window.others).subspan(t * n, n);
+      EXPECT_EQ(rows.unchanged[t], opened(window, values, proved->unchanged_blindings[t]));
     }
   }
 
@@ -57,29 +59,64 @@ class RegistrationTest : public ::testing::Test {
 
 TEST_F(RegistrationTest, HonestRegistrationsAreAccepted) {
   const TestWindow window({}, pool_);
-  for (const uint64_t rows_per_unit : {1U, 2U, 7U}) {
-    run(window, false, rows_per_unit);
-    run(window, true, rows_per_unit);
-  }
+  for (const uint64_t rows_per_segment : {1U, 2U, 7U}) run(window, rows_per_segment);
+  run(TestWindow({.block = 7, .tensors = {7, 50}, .seed = 3}, pool_), 2);
+  run(TestWindow({.block = 8, .tensors = {64}, .seed = 4}, pool_), 1);  // no padding anywhere
+}
+
+TEST_F(RegistrationTest, OnlySegmentsWithPaddingHaveAFork) {
+  const auto padded = [&](const testing::WindowOptions& options) {
+    const TestWindow window(options, pool_);
+    const Segmentation rows(window.deployment->layout().rows(), 1);
+    std::vector<uint64_t> out;
+    const RegistrationPlan plan = *RegistrationPlan::make(*window.deployment, rows);
+    for (const PaddedSegment& segment : plan.padded()) {
+      out.push_back(segment.rows.first_row);
+    }
+    return out;
+  };
+  EXPECT_EQ(padded({.tensors = {64, 128}}), std::vector<uint64_t>{});
+  EXPECT_EQ(padded({.tensors = {64, 77}}), std::vector<uint64_t>{2});
+  EXPECT_EQ(padded({.tensors = {40, 128}}), std::vector<uint64_t>{0});
+  EXPECT_EQ(padded({.block = 7, .tensors = {56, 56}}), (std::vector<uint64_t>{0, 1}));
+}
+
+// What no projection can bound is refused before any challenge is drawn, with a sentence.
+TEST_F(RegistrationTest, EntriesThatAreTooLargeAreRefused) {
+  const auto refusal = [&](const auto& change) {
+    TestWindow window({}, pool_);
+    change(window);
+    const RegistrationPlan plan = *RegistrationPlan::make(*window.deployment, {window.deployment->layout().rows()});
+    const auto proved = prove_registration({&*window.deployment, "client 1"}, plan, TestWindow::Before(window), 1 << 12,
+                                           window.generators(), pool_);
+    return proved.ok() ? "" : proved.error().message;
+  };
+  const auto says = [](const std::string& text, const char* what) { return text.find(what) != std::string::npos; };
+  EXPECT_EQ(refusal([](TestWindow& w) { w.theta_p[3] = (1 << 13) - 1; }), "");
+  EXPECT_TRUE(says(refusal([](TestWindow& w) { w.theta_p[3] = 1 << 13; }), "covered tensor"));
+  EXPECT_TRUE(says(refusal([](TestWindow& w) { w.theta_p[3] = -(1 << 13); }), "covered tensor"));
+  EXPECT_EQ(refusal([](TestWindow& w) { w.factors[0] = -3; }), "");
+  EXPECT_TRUE(says(refusal([](TestWindow& w) { w.factors[0] = -4; }), "curvature"));
+  EXPECT_TRUE(says(refusal([](TestWindow& w) { w.factors[0] = 4; }), "curvature"));
+  const int64_t most = TestWindow({}, pool_).deployment->largest_other();
+  EXPECT_EQ(refusal([&](TestWindow& w) { w.others[1] = most; }), "");
+  EXPECT_TRUE(says(refusal([&](TestWindow& w) { w.others[1] = most + 1; }), "not covered"));
+  EXPECT_TRUE(says(refusal([&](TestWindow& w) { w.others[1] = -most - 1; }), "not covered"));
 }
 
 TEST_F(RegistrationTest, CutsMustCoverEveryRowOnce) {
   const TestWindow window({}, pool_);
-  const Layout& layout = window.deployment->layout();
-  const uint64_t rows = layout.rows(), squares = curvature_rows(layout);
-  const auto make = [&](bool certificate, Segmentation model, Segmentation curvature) {
-    const auto plan = RegistrationPlan::make(*window.deployment, certificate, {std::move(model), std::move(curvature)});
+  const uint64_t rows = window.deployment->layout().rows();
+  const auto make = [&](const Segmentation& cut) {
+    const auto plan = RegistrationPlan::make(*window.deployment, cut);
     EXPECT_TRUE(plan.ok() || plan.error().message.find("every row once") != std::string::npos) << plan.error().message;
     return plan.ok();
   };
-  EXPECT_TRUE(make(true, {rows}, {squares}));
-  EXPECT_FALSE(make(true, {rows - 1}, {squares}));
-  EXPECT_FALSE(make(true, {rows, 1}, {squares}));
-  EXPECT_FALSE(make(true, {rows}, {squares - 1}));
-  EXPECT_FALSE(make(true, {rows}, {squares, 0}));
-  EXPECT_FALSE(make(true, {rows}, {}));
-  EXPECT_FALSE(make(false, {rows}, {squares}));
-  EXPECT_FALSE(make(false, {}, {}));
+  EXPECT_TRUE(make({rows}));
+  EXPECT_FALSE(make({rows - 1}));
+  EXPECT_FALSE(make({rows, 1}));
+  EXPECT_FALSE(make({rows, 0}));
+  EXPECT_FALSE(make({}));
 }
 
 // Said before the parts are looked at, which is what bounds a verifier's time on a hostile file.
@@ -89,26 +126,23 @@ TEST_F(RegistrationTest, TooManyPartsAreRefusedByTheirNumber) {
   const auto says_more = [](const auto& plan) {
     return !plan.ok() && plan.error().message.find("are more than") != std::string::npos;
   };
-  EXPECT_TRUE(says_more(RegistrationPlan::make(*window.deployment, false, {many, {}})));
-  EXPECT_TRUE(
-      says_more(RegistrationPlan::make(*window.deployment, true, {{window.deployment->layout().rows()}, many})));
+  EXPECT_TRUE(says_more(RegistrationPlan::make(*window.deployment, many)));
   EXPECT_TRUE(says_more(WindowPlan::make(*window.deployment, window.mask, Operator::kGroupObs, many)));
 }
 
 TEST_F(RegistrationTest, PartsMustNotBeTooLarge) {
-  // 2^32 weights in 1024 rows of 2^22; a part has at most 31 variables.
-  const std::vector<TensorInfo> tensors = {{.name = "w", .dtype = Dtype::kF32, .shape = {uint64_t{1} << 32}}};
+  // Weights in 1024 rows of 2^22, the last one not full; a part has at most 31 variables.
+  const std::vector<TensorInfo> tensors = {{.name = "w", .dtype = Dtype::kF32, .shape = {(uint64_t{1} << 32) - 8}}};
   const Deployment deployment =
       *Deployment::make(*Layout::make(tensors, {"w"}, {.block = 8, .row = uint64_t{1} << 22}), Parameters{});
-  const uint64_t rows = deployment.layout().rows(), squares = curvature_rows(deployment.layout());
+  const uint64_t rows = deployment.layout().rows();
   ASSERT_EQ(rows, 1024U);
   const auto says_large = [](const auto& plan) {
     return !plan.ok() && plan.error().message.find("too large") != std::string::npos;
   };
-  const Segmentation halves = cut_rows(rows, rows / 2), fine = cut_rows(squares, 512);
-  EXPECT_TRUE(says_large(RegistrationPlan::make(deployment, true, {{rows}, fine})));
-  EXPECT_TRUE(says_large(RegistrationPlan::make(deployment, true, {halves, {squares}})));
-  EXPECT_TRUE(RegistrationPlan::make(deployment, true, {halves, fine}).ok());
+  const Segmentation halves = cut_rows(rows, rows / 2);
+  EXPECT_TRUE(says_large(RegistrationPlan::make(deployment, {rows})));
+  EXPECT_TRUE(RegistrationPlan::make(deployment, halves).ok());
   EXPECT_TRUE(says_large(WindowPlan::make(deployment, {}, Operator::kGroupObs, {rows})));
   EXPECT_TRUE(WindowPlan::make(deployment, {}, Operator::kGroupObs, halves).ok());
 }

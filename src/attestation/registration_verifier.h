@@ -5,7 +5,7 @@
 
 namespace zkapex {
 
-// What must add up to the identity; the rows it names are the proof's bit rows.
+// What must add up to the identity.
 [[nodiscard]] inline Result<PointSum, Rejection> check_registration(const RegistrationStatement& statement,
                                                                     const RegistrationPlan& plan, const Proof& proof,
                                                                     ThreadPool& pool) {
@@ -16,9 +16,8 @@ namespace zkapex {
 struct RegisteredRows {
   std::vector<EncodedPoint> model;      // Com(θ_p), covered rows
   std::vector<EncodedPoint> curvature;  // Com(C_p)
+  std::vector<EncodedPoint> unchanged;  // of the tensors that no operator touches
 };
-[[nodiscard]] Result<RegisteredRows, Rejection> registered_rows(const RegistrationStatement& statement,
-                                                                const RegistrationPlan& plan, const Proof& proof,
-                                                                ThreadPool& pool);
+[[nodiscard]] RegisteredRows registered_rows(const RegistrationPlan& plan, const Proof& proof);
 
 }  // namespace zkapex

@@ -58,7 +58,9 @@ TestWindow::TestWindow(const WindowOptions& o, ThreadPool& pool) : options(o), g
   for (uint64_t slot = 0; slot < l.slots(); ++slot) {
     for (uint64_t j = 0; j < options.block; ++j) {
       for (uint64_t k = 0; k <= j; ++k) {
-        factors[(slot * s + j) * s + k] = static_cast<int8_t>(static_cast<int64_t>(rng()) >> (64 - options.bits));
+        const auto most = (int64_t{1} << (options.bits - 1)) - 1;
+        factors[(slot * s + j) * s + k] =
+            static_cast<int8_t>(static_cast<int64_t>(rng() % (2 * static_cast<uint64_t>(most) + 1)) - most);
       }
     }
   }
@@ -118,7 +120,7 @@ void TestWindow::commit(ThreadPool& pool) {
   const uint64_t n = layout.geometry().row;
   model = *commit_integers_var(*generators_, theta_p, n, nonces, pool);
   curvature = *commit_rows_var(*generators_, *view_rows(factors, n), nonces, pool);
-  std::vector<int64_t> others(layout.unchanged_rows() * n, 5);
+  others.assign(layout.unchanged_rows() * n, 5);
   unchanged = *commit_integers_var(*generators_, others, n, nonces, pool);
 }
 
@@ -187,6 +189,12 @@ Wide TestWindow::residual(uint64_t slot) const {
   return sum;
 }
 
+Status TestWindow::Before::unchanged(uint64_t first_row, std::span<int64_t> out) const {
+  const uint64_t n = window.options.row;
+  std::copy_n(window.others.begin() + static_cast<ptrdiff_t>(first_row * n), out.size(), out.begin());
+  return Done{};
+}
+
 Status TestWindow::Before::squares(uint64_t first_slot, uint64_t slots, Squares& out) const {
   const uint64_t s = window.deployment->layout().geometry().stride();
   out.resize(false, slots * s * s);
@@ -211,6 +219,7 @@ Result<Sha512::Digest> TestWindow::Before::digest(ThreadPool&) const {
   Sha512 hash;
   hash.update({reinterpret_cast<const uint8_t*>(window.theta_p.data()), window.theta_p.size() * sizeof(int64_t)});
   hash.update({reinterpret_cast<const uint8_t*>(window.factors.data()), window.factors.size()});
+  hash.update({reinterpret_cast<const uint8_t*>(window.others.data()), window.others.size() * sizeof(int64_t)});
   return hash.finish();
 }
 

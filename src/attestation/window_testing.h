@@ -41,6 +41,7 @@ class TestWindow {
    public:
     explicit Before(const TestWindow& w) : window(w) {}
     Status weights(uint64_t first_row, std::span<int64_t> out) const override;
+    Status unchanged(uint64_t first_row, std::span<int64_t> out) const override;
     Status squares(uint64_t first_slot, uint64_t slots, Squares& out) const override;
     Status square_rows(uint64_t slot, uint64_t first, std::span<int8_t> out) const override;
     Status square_rows(uint64_t slot, uint64_t first, std::span<int16_t> out) const override;
@@ -60,6 +61,7 @@ class TestWindow {
   Mask mask;
   std::vector<int64_t> theta_p, theta_u;  // by padded index
   std::vector<int8_t> factors;            // squares, slot by slot
+  std::vector<int64_t> others;            // rows of the tensor that is not covered
   CommittedRows model, curvature, unchanged;
 
  private:

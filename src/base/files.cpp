@@ -46,12 +46,15 @@ Result<Buffer> read_whole(const Path& path, size_t max_size) {
     return error("cannot read {}: it has more than {} bytes, the most that is allowed here", path.string(), max_size);
   };
 
-  const Descriptor file(retry_if_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+  // Without waiting for the other end of a pipe.
+  const Descriptor file(retry_if_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); }));
   if (!file.ok()) return file_failure("read", path, errno);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return file_failure("read", path, errno);
-  // Pipes and the like have no size; they are read until they end.
-  const size_t expected = S_ISREG(info.st_mode) ? static_cast<size_t>(info.st_size) : 0;
+  if (S_ISDIR(info.st_mode)) return file_failure("read", path, EISDIR);
+  if (!S_ISREG(info.st_mode)) return error("cannot read {}: not a regular file", path.string());
+  // Files of /proc say that they are empty; all are read until they end.
+  const auto expected = static_cast<size_t>(info.st_size);
   if (expected > max_size) return too_large();
 
   Buffer out;

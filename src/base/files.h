@@ -12,7 +12,7 @@
 
 namespace zkapex {
 
-// A file of more than `max_size` bytes is an error, found before more than that is read.
+// A file of more than `max_size` bytes is an error, found before more than that is read; so is a pipe or a device.
 [[nodiscard]] Result<Bytes> read_file(const Path& path, size_t max_size);
 [[nodiscard]] Result<SecretBytes> read_secret_file(const Path& path, size_t max_size);
 

@@ -17,7 +17,6 @@ struct Options {
   CommonFlags common;
   Path ledger, deployment;
   std::vector<Path> registrations;
-  bool allow_uncertified = false;
 };
 
 void print(const Options& options, const std::vector<Admission>& admissions, const std::vector<std::string>& loose) {
@@ -55,8 +54,7 @@ Result<Outcome> run_admit(const Options& options) {
   {
     Progress progress(options.common.progress_style(), "verifying", "registrations", options.registrations.size());
     for (const Path& file : options.registrations) {
-      ZKAPEX_TRY(admissions.emplace_back(),
-                 admit(ledger, read_handed_in(file, longest), options.allow_uncertified, work.settings()));
+      ZKAPEX_TRY(admissions.emplace_back(), admit(ledger, read_handed_in(file, longest), work.settings()));
       rejected = rejected || admissions.back().rejection;
       progress.advance();
     }
@@ -75,8 +73,6 @@ void add_admit(CLI::App& parent, Action& action) {
   command->add_option("--deployment", options->deployment, "The deployment file")->required();
   command->add_option("--registration", options->registrations, "registration.zka of a client, or of several")
       ->required();
-  command->add_flag("--allow-uncertified", options->allow_uncertified,
-                    "Admit registrations that do not prove the range of their curvature");
   options->common.offer_json(*command);
   options->common.offer_quiet(*command);
   options->common.offer_threads(*command);

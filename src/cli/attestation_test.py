@@ -38,7 +38,8 @@ class Attestation(WithWorld):
         self.check_rejected("operator", flags=["--operator", "mask-only"])
         run = self.verify(proof=self.scratch / "p.zka", flags=["--operator", "mask-only", "--json"])
         self.check_accepted(run)
-        self.assertEqual(json.loads(run.stdout)["operator"], "mask-only")
+        verdict = json.loads(run.stdout)
+        self.assertEqual((verdict["operator"], verdict["certified_error"]), ("mask-only", "0"))
         before = read_safetensors(self.root / "alice.safetensors")
         after = read_safetensors(self.scratch / "u.safetensors")
         self.assertTrue(all(abs(u - v) <= 2**-37 or v == 0 for name in before for u, v in zip(before[name], after[name])))
@@ -114,9 +115,12 @@ class Attestation(WithWorld):
             ["mask", *common[:2], "--scores", self.root / "scores-w1.zka.safetensors", "--ratio", "0.1", "--window", "w",
              "-o", kept],
             ["curvature", *common, "--fisher", self.root / "alice-fisher.safetensors", "-o", kept],
-            ["register", *common, "--curvature", self.root / "alice-store.zka", "--client", "alice", "-o", state],
         ):
             self.check_refused(zkapex(*arguments), "exists already", "--force")
+        registration = (state / "registration.zka").read_bytes()
+        self.check_refused(zkapex("register", *common, "--curvature", self.root / "alice-store.zka", "--client", "alice", "-o",
+                                  state), "exists already", "--force to replace this client")
+        self.assertEqual((state / "registration.zka").read_bytes(), registration)
 
     def test_a_killed_window_can_be_repeated(self):
         for number, delay in enumerate((0.0, 0.03, 0.06, 0.1, 0.15)):
@@ -140,7 +144,7 @@ class Attestation(WithWorld):
         state = self.copy_of("alice")
         (state / "secret.zka").unlink()
         run = zkapex("register", "--deployment", self.root / "deployment.zka", "--model", self.root / "alice.safetensors",
-                     "--curvature", self.root / "alice-store.zka", "--client", "alice", "--no-certificate", "-o", state)
+                     "--curvature", self.root / "alice-store.zka", "--client", "alice", "-o", state)
         self.assertEqual(run.returncode, 0, run)
         self.assertTrue((state / "secret.zka").is_file())
 
@@ -170,7 +174,8 @@ class Attestation(WithWorld):
         self.check_refused(zkapex(*deploy), "--preset", "--cover")
         self.check_refused(zkapex(*deploy, "--preset", "vit-99"), "vit-fc1")
         self.check_refused(zkapex(*deploy, "--cover", "nothing.like.this"), "nothing.like.this")
-        self.check_refused(zkapex(*deploy, "--preset", "vit", "--cap", "four"), "--cap")
+        for cap in ("four", "7/x"):
+            self.check_refused(zkapex(*deploy, "--preset", "vit", "--cap", cap), "--cap")
         self.check_refused(zkapex(*deploy, "--preset", "vit", "--error", "-1"))
         self.check_refused(zkapex(*deploy, "--preset", "vit", "--floor", str(2**40), "--error", "1e15"), "lower the error")
         self.check_refused(zkapex(*deploy, "--preset", "vit", "--row-length", "1000"))
@@ -183,6 +188,8 @@ class Attestation(WithWorld):
         self.check_refused(zkapex(*mask, "--ratio", "2", "--window", "w"), "ratio")
         self.check_refused(zkapex(*mask, "--ratio", "0.1", "--window", ""))
         self.check_refused(zkapex(*mask, "--ratio", "0.1", "--window", "w", "--nonce", "12"), "--nonce")
+        self.check_refused(zkapex(*mask, "--ratio", "0.1", "--window", "w1", "--after", self.root / "w1.zka"),
+                           "the mask of the window 'w1' itself")
         self.check_refused(self.unlearn(self.root / "alice", "w1.zka", "--operator", "magic"), "mask-only")
         self.check_refused(self.unlearn(self.root / "alice", "w1.zka", out="same", proof="same"), "different names")
         store = ["curvature", "--deployment", self.root / "deployment.zka", "--model", self.root / "alice.safetensors", "-o",
@@ -192,9 +199,14 @@ class Attestation(WithWorld):
         self.check_refused(zkapex(*store, *fisher, "--damping", "-1"))
         self.check_refused(zkapex(*store, *fisher, "--damping", "1", "--relative-damping", "1"), "excludes")
         self.check_refused(zkapex(*store, *fisher, "--memory", "1K"))
+        self.check_refused(zkapex("curvature", "--deployment", self.root / "deployment.zka", "--model", fisher[1], *fisher, "-o",
+                                  self.scratch / "s.zka"), "alice-fisher.safetensors: ")
         self.check_refused(zkapex("register", "--deployment", self.root / "deployment.zka", "--model",
                                   self.root / "alice.safetensors", "--curvature", self.root / "alice-store.zka", "--client",
                                   "a\nb", "-o", self.scratch / "client"), "control characters")
+        self.check_refused(zkapex("register", "--deployment", self.root / "other-deployment.zka", "--model",
+                                  self.root / "alice.safetensors", "--curvature", self.root / "alice-store.zka", "--client",
+                                  "alice", "-o", self.scratch / "client"), "made for another deployment")
         self.assertEqual(list(self.scratch.iterdir()), [self.scratch / "large.safetensors"])
 
     def test_equal_scores_and_nonce_give_equal_masks(self):

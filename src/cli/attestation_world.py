@@ -95,8 +95,8 @@ class World:
         self.mask("w3.zka", "w3", 3, "--after", self.path("w2.zka"))
         self.mask("other-w1.zka", "w1", 4)
         self.mask("forgetful-w2.zka", "w2", 2)
-        self.client("alice", 1, [])
-        self.client("bob", 2, ["--no-certificate"])
+        self.client("alice", 1)
+        self.client("bob", 2)
         # Nobody has done a window in this ledger: tests copy it.
         self.admit("ledger", "alice", "bob")
 
@@ -120,15 +120,15 @@ class World:
 
     def admit(self, ledger, *clients):
         return self.ok("admit", "--ledger", self.path(ledger), "--deployment", self.path("deployment.zka"), "--registration",
-                       *(self.path(f"{client}/registration.zka") for client in clients), "--allow-uncertified", "--json")
+                       *(self.path(f"{client}/registration.zka") for client in clients), "--json")
 
-    def client(self, name, seed, flags, dtype="F32"):
+    def client(self, name, seed, dtype="F32"):
         write_model(self.folder / f"{name}.safetensors", seed, dtype=dtype)
         write_fisher(self.folder / f"{name}-fisher.safetensors", seed)
         common = ["--deployment", self.path("deployment.zka"), "--model", self.path(f"{name}.safetensors"), "--json"]
         self.ok("curvature", *common, "--fisher", self.path(f"{name}-fisher.safetensors"),
                 "-o", self.path(f"{name}-store.zka"))
-        self.ok("register", *common, "--curvature", self.path(f"{name}-store.zka"), "--client", name, *flags,
+        self.ok("register", *common, "--curvature", self.path(f"{name}-store.zka"), "--client", name,
                 "-o", self.path(name))
 
 

@@ -24,7 +24,6 @@ struct WindowBenchFlags {
   double ratio = 0.04;
   uint32_t bits = 8;
   uint64_t seed = 1;
-  bool certificate = false;
   std::string work;
   CommonFlags common;
 };
@@ -172,16 +171,16 @@ class WindowBench {
   }
 
   Status register_client() {
-    ZKAPEX_TRY(const RegistrationPlan plan, plan_registration(deployment_, flags_.certificate, settings_));
+    ZKAPEX_TRY(const RegistrationPlan plan, plan_registration(deployment_, settings_));
     const Generators generators = Generators::derive(plan.shape().generators(), *settings_.pool);
     out_["generators_s"] = watch_.lap();
     reset_memory_peak();
     const ClientModel model(deployment_, client_.read, *client_.store);
-    ZKAPEX_TRY(registered_, make_registration(deployment_, "bench", plan, model, {}, folder_, generators, settings_));
-    const double total = watch_.lap();
-    out_["commit_curvature_s"] = registered_->commit_curvature_seconds;
-    out_["certificate_s"] = registered_->certificate_seconds;  // 0 without one
-    out_["register_s"] = total - registered_->commit_curvature_seconds - registered_->certificate_seconds;
+    ZKAPEX_TRY(registered_, make_registration(deployment_, "bench", plan, model, folder_, generators, settings_));
+    const ProvedRegistration& proved = registered_->proved;
+    out_["register_s"] = watch_.lap();
+    out_["commit_curvature_s"] = proved.commit_curvature_seconds;
+    out_["project_s"] = proved.project_seconds;
     out_["registration_bytes"] = registered_->file.encode().size();
     watch_.lap();
     const auto verified = verify_registration_file(deployment_, registered_->file, generators, *settings_.pool);
@@ -189,8 +188,8 @@ class WindowBench {
     out_["verify_registration_s"] = watch_.lap();
     out_["register_peak_rss_bytes"] = peak_memory();
     client_.record = {*verified, verified->model, {}};
-    client_.openings = {{registered_->model_blindings.data(), registered_->model_blindings.size()},
-                        {registered_->curvature_blindings.data(), registered_->curvature_blindings.size()}};
+    client_.openings = {{proved.model_blindings.data(), proved.model_blindings.size()},
+                        {proved.curvature_blindings.data(), proved.curvature_blindings.size()}};
     return Done{};
   }
 
@@ -258,7 +257,7 @@ void add_bench_window(CLI::App& bench, Action& action) {
       "Examples:\n"
       "  zkapex bench window --shape vit-b16 --layers 1\n"
       "  zkapex bench window --shape vit-b16 --json          all 12 layers: 56.6 million weights, a store of 7.3 GB\n"
-      "  zkapex bench window --shape vit-tiny --certificate");
+      "  zkapex bench window --shape vit-tiny");
   command->add_option("--shape", flags->shape, "vit-b16, vit-tiny or opt-125m")->capture_default_str();
   command->add_option("--layers", flags->layers, "transformer blocks; 0 means all of the shape")->capture_default_str();
   command->add_option("--block", flags->block, "B, the size of a Fisher block")->capture_default_str();
@@ -266,7 +265,6 @@ void add_bench_window(CLI::App& bench, Action& action) {
   command->add_option("--ratio", flags->ratio, "part of the weights that is masked")->capture_default_str();
   command->add_option("--bits", flags->bits, "c, bits of a factor's entries")->capture_default_str();
   command->add_option("--seed", flags->seed, "of the made-up weights, curvature and mask")->capture_default_str();
-  command->add_flag("--certificate", flags->certificate, "also prove that the curvature's entries are c-bit");
   command->add_option("--work", flags->work, "folder for the curvature store, which is kept and used again");
   flags->common.offer_json(*command);
   flags->common.offer_threads(*command);

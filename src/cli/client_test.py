@@ -1,6 +1,7 @@
 """A client's files from outside: windows that wait, outputs, interruptions, and what a checkpoint opens."""
 
 import json
+import os
 import resource
 import shutil
 import signal
@@ -67,12 +68,24 @@ class Client(WithWorld):
         self.check_refused(self.settle(state, "--accepted"), "no such window is pending")
         self.check_refused(self.settle("nowhere", "--accepted"), "nowhere")
 
+    def test_a_verdict_may_be_settled_twice(self):
+        # As after a run that was stopped before it could say that it was done.
+        state = self.copy_of("alice")
+        self.check_accepted(self.unlearn(state, "w1.zka"))
+        for before in (False, True):
+            run = self.settle(state, "--accepted", "--json")
+            self.check_accepted(run)
+            report = json.loads(run.stdout)
+            self.assertEqual((report["window"], report["settled_before"]), ("w1", before))
+        self.assertIn('window "w1" accepted, and settled before', self.settle(state, "--accepted").stdout)
+        self.check_refused(self.settle(state, "--rejected"), "no such window is pending")
+
     # The written model
 
     def test_what_is_written_is_what_is_proved(self):
         for dtype in ("BF16", "F16"):
             name = f"client-{dtype}"
-            self.world.client(name, 7, ["--no-certificate"], dtype)
+            self.world.client(name, 7, dtype)
             state = self.copy_of(name)
             run = self.unlearn(state, "w1.zka", "--json", out=f"{name}.safetensors", proof=f"{name}.zka")
             self.check_accepted(run)
@@ -99,6 +112,10 @@ class Client(WithWorld):
         self.check_refused(zkapex("inspect", self.root / "alice.safetensors", "--opens", self.scratch), "deployment.zka")
         run = zkapex("inspect", self.root / "bob.safetensors", "--opens", self.root / "alice", "--json")
         self.assertEqual((run.returncode, json.loads(run.stdout)["opens"]), (1, []))
+        state = self.copy_of("alice")
+        shutil.copy(self.root / "bob/registration.zka", state)
+        self.check_refused(zkapex("inspect", self.root / "alice.safetensors", "--opens", state),
+                           "not the registration of this secret")
 
     def test_another_checkpoint_is_refused(self):
         state = self.copy_of("alice")
@@ -170,6 +187,16 @@ class Client(WithWorld):
         process = self.popen_unlearn(state, preexec_fn=small_files)
         self.assertEqual(process.wait(), 2)
         self.assertEqual(self.files_in(self.scratch), before)
+
+    def test_a_pipe_is_no_input(self):
+        pipe = self.scratch / "pipe"
+        os.mkfifo(pipe)
+        state = self.copy_of("alice")
+        scores = self.root / "scores-w1.zka.safetensors"
+        for run in (zkapex("mask", "--deployment", pipe, "--scores", scores, "--ratio", "0.1", "--window", "w", "-o",
+                           self.scratch / "m.zka"),
+                    self.unlearn(state, pipe), self.settle(state, "--accepted", "--proof", pipe), zkapex("inspect", pipe)):
+            self.check_refused(run, f"cannot read {pipe}: not a regular file")
 
     # Interruptions
 

@@ -1,6 +1,7 @@
 // zkapex deploy: layout and parameters, published once, before anyone registers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/work.h"
@@ -89,6 +90,13 @@ Status check_weights(const Deployment& deployment, const Checkpoint& model, Prog
       piece.resize(std::min(kPiece, tensor.count() - at));
       ZKAPEX_CHECK(reached ? covered.read(tensor, at, piece)
                            : read_unchanged(tensor, covered.fraction_bits, at, piece));
+      const int64_t most = deployment.largest_other();
+      if (const auto [low, high] = std::ranges::minmax(piece); !reached && (high > most || low < -most))
+        return error(
+            "tensor '{}' is not covered, and has an element that is too large for a proof: at {} fraction bits at most "
+            "{:.6g}",
+            tensor.name(), covered.fraction_bits,
+            holds_weights(tensor.dtype()) ? covered.to_double(most) : static_cast<double>(most));
       progress.advance(piece.size());
     }
   }

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from attestation_world import COVERED, SHAPES, write_fisher, write_model, zkapex
+from attestation_world import COVERED, SHAPES, flip, write_fisher, write_model, zkapex
 
 DTYPES = {"F32": "f", "I64": "q", "U64": "Q", "I32": "i", "U8": "B", "BOOL": "?", "F8_E4M3": "B"}
 
@@ -101,6 +101,30 @@ class FirstUse(unittest.TestCase):
         self.check_refused(zkapex(*self.deploy("--preset", "vit", "--error", "1e12", "--allow-loose")), "says nothing")
         self.assertEqual(self.told(*self.deploy("--preset", "vit", "--error", "1e-2", "--cap", "100"))["loose"], [])
 
+    def test_verdicts_name_loose_parameters(self):
+        at = self.here.joinpath
+        self.told(*self.deploy("--preset", "vit", "--error", "0.5", "--allow-loose"))
+        inputs = ["--deployment", at("d.zka"), "--model", self.root / "theta.safetensors"]
+        self.told("curvature", *inputs, "--fisher", self.root / "fisher.safetensors", "-o", at("s.zka"))
+        self.told("register", *inputs, "--curvature", at("s.zka"), "--client", "bob", "-o", at("client"))
+        self.told("mask", *inputs[:2], "--scores", self.root / "scores.safetensors", "--ratio", "0.1", "--window", "w", "-o",
+                  at("psi.zka"))
+        self.told("unlearn", "--client", at("client"), "--mask", at("psi.zka"), "-o", at("u.safetensors"), "--proof", at("p.zka"))
+        admit = ["admit", "--ledger", at("ledger"), *inputs[:2], "--registration", at("client/registration.zka")]
+        verify = ["verify", "--ledger", at("ledger"), "--mask", at("psi.zka"), "--proof", at("p.zka")]
+        for report in (self.told(*admit), self.told(*verify)):
+            self.assertIn("certified error 5e-1", report.get("loose", ["nothing"])[0])
+        self.assertIn("\nloose: ", zkapex(*admit, "--quiet").stdout)
+
+    def test_weights_that_do_not_fit_are_named(self):
+        for name in (COVERED[0], "classifier.bias"):
+            model = {n: ("F32", shape, [0.0] * math.prod(shape)) for n, shape in SHAPES.items()}
+            model[name][2][1] = math.inf
+            write_typed(self.here / "m.safetensors", model)
+            deploy = ["deploy", "--model", self.here / "m.safetensors", "--preset", "vit", "--block", 8, "-o", self.here / "d.zka"]
+            self.check_refused(zkapex(*deploy, "--quiet"), f"tensor '{name}': element 1 is inf")
+        self.assertFalse((self.here / "d.zka").exists())
+
     def test_patterns_that_match_nothing_are_named(self):
         deploy = self.deploy("--preset", "vit", "--cover", "classifier.weight", "--cover", "encoder.layr.*")
         self.check_refused(zkapex(*deploy, "--cover", "fc9"), "--cover encoder.layr.*", "--cover fc9")
@@ -130,7 +154,7 @@ class FirstUse(unittest.TestCase):
     def test_what_is_not_covered_may_be_of_any_type(self):
         rng = random.Random(3)
         model = {name: ("F32", shape, [rng.gauss(0, 0.1) for _ in range(math.prod(shape))]) for name, shape in SHAPES.items()}
-        odd = {"bn.num_batches_tracked": ("I64", (), [2**63 - 1]), "hash": ("U64", (2,), [2**64 - 1, 0]),
+        odd = {"bn.num_batches_tracked": ("I64", (), [2**50 - 1]), "hash": ("U64", (2,), [2**50 - 1, 0]),
                "ids": ("I32", (3,), [-5, 0, 7]), "mask": ("BOOL", (2, 2), [True, False, False, True]),
                "table": ("U8", (300,), [k % 256 for k in range(300)]), "small": ("F8_E4M3", (2,), [1, 255])}
         write_typed(self.here / "m.safetensors", {**model, **odd})
@@ -146,6 +170,10 @@ class FirstUse(unittest.TestCase):
         self.assertEqual({name for name in before if before[name] != after[name]}, set(COVERED))
         covered = ["deploy", "--model", self.here / "m.safetensors", "--cover", "table", "--block", 8, "-o", self.here / "e.zka"]
         self.check_refused(zkapex(*covered), "'table'", "U8", "F32")
+        for large in (("I64", (), [2**63 - 1]), ("U64", (), [2**64 - 2**60]), ("F32", (1,), [2.0**30])):
+            write_typed(self.here / "l.safetensors", {**model, "large": large})
+            self.check_refused(zkapex("deploy", "--model", self.here / "l.safetensors", "--preset", "vit", "--block", 8, "-o",
+                                      self.here / "e.zka"), "'large'")
         self.assertFalse((self.here / "e.zka").exists())
 
     # What another run left
@@ -222,12 +250,19 @@ class FirstUse(unittest.TestCase):
         self.check_refused(zkapex("inspect", self.here / "model"), "without weights")
         (self.here / "model" / "model.safetensors").write_bytes((self.root / "theta.safetensors").read_bytes())
         self.assertEqual(self.told("inspect", self.here / "model")["kind"], "checkpoint")
-        for content, part in ((b"", "is empty"), (b"PK\3\4" + bytes(20), "a zip archive"), (b'{"a": 1}', "a JSON document"),
+        for content, part in ((b"", "is empty"), (b"PK\3\4" + bytes(20), "a zip archive"),
+                              (b'{"a": 1}', "a JSON document, not a file of zkapex"),
                               (b"hello, world", "68656c6c6f2c2077"), (b"x", "bytes 78")):
             (self.here / "foreign").write_bytes(content)
             self.check_refused(zkapex("inspect", self.here / "foreign"), "foreign", part)
-        (self.here / "splits.json").write_text('{"format": "zkapex-splits", "sets": {"train": 3}}')
-        self.check_refused(zkapex("inspect", self.here / "splits.json"), "damaged")
+        for sets in ("3", "[]", '{"train": 3}', '{"train": {}}', '{"train": {"indices": 3}}'):
+            (self.here / "splits.json").write_text(f'{{"format": "zkapex-splits", "sets": {sets}}}')
+            self.check_refused(zkapex("inspect", self.here / "splits.json"), "damaged")
+
+    def test_inspect_names_what_is_damaged(self):
+        for name in ("deployment.zka", "psi.zka", "store.zka", "client/registration.zka"):
+            flip(self.root / name, self.here / "x.zka", 20)
+            self.check_refused(zkapex("inspect", self.here / "x.zka"), "x.zka: ")
 
     def test_both_digests_of_a_file_are_told(self):
         for name, key in (("deployment.zka", "deployment"), ("psi.zka", "mask"), ("client/registration.zka", "registration")):

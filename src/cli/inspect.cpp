@@ -61,9 +61,7 @@ Status inspect_registration(const Options& options, Values& values) {
   values["registration"] = to_hex(file.digest());
   values["client"] = file.client;
   values["deployment"] = to_hex(file.deployment);
-  values["curvature"] = file.certificate ? "proved" : "assumed, not proved";
-  values["unchanged_rows"] = file.unchanged.size();
-  values["parts"] = file.cut.model.size() + file.cut.curvature.size();
+  values["parts"] = file.cut.size();
   values["proof_bytes"] = file.proof.size();
   return Done{};
 }
@@ -73,7 +71,6 @@ Status inspect_registered(const Options& options, Values& values) {
   ZKAPEX_TRY(const auto file, read_public_file<Registered>(options.file));
   values["registration"] = to_hex(file.digest);
   values["client"] = file.client;
-  values["curvature"] = file.certificate ? "proved" : "assumed, not proved";
   values["unchanged_rows"] = file.unchanged.size();
   values["rows"] = file.model.rows.size();
   return Done{};

@@ -39,29 +39,16 @@ class Provider(WithWorld):
         run = self.verify()
         self.check_accepted(run)
         self.assertTrue(run.stdout.startswith("accepted (group-obs)\n"))
-        for part in ("certified error", "2e-5", '"alice"', '"w1"', "group-obs", "proved", "not proved", "own data"):
+        for part in ("certified error", "2e-5", '"alice"', '"w1"', "group-obs", "not proved", "own data"):
             self.assertIn(part, run.stdout)
         verdict = json.loads(self.verify(flags=["--json"]).stdout)
         self.assertEqual((verdict["verdict"], verdict["client"], verdict["window"]), ("accepted", "alice", "w1"))
-        self.assertEqual((verdict["certified_error"], verdict["curvature"]), ("2e-5", "proved"))
-        self.assertEqual(len(verdict["not_proved"]), 3)
+        self.assertEqual(verdict["certified_error"], "2e-5")
+        self.assertEqual(len(verdict["not_proved"]), 2)
         registration = json.loads(zkapex("inspect", "--json", self.root / "alice/registration.zka").stdout)
         proof = json.loads(zkapex("inspect", "--json", self.root / "alice-1.zka").stdout)
         self.assertEqual((verdict["registration"], verdict["starts_from"]),
                          (registration["registration"], proof["starts_from"]))
-
-    def test_a_certificate_is_required(self):
-        self.check_rejected("certificate", proof="bob-1.zka")
-        run = self.verify("bob-1.zka", flags=["--allow-uncertified"])
-        self.check_accepted(run)
-        self.assertTrue(run.stdout.startswith("accepted (group-obs; curvature assumed, not proved)\n"))
-        self.assertNotIn("certified error", run.stdout)
-        self.assertIn("no error is certified", run.stdout)
-        verdict = json.loads(self.verify("bob-1.zka", flags=["--allow-uncertified", "--json"]).stdout)
-        self.assertEqual(verdict["curvature"], "assumed, not proved")
-        self.assertNotIn("certified_error", verdict)
-        self.check_not_admitted("certificate", self.root / "bob/registration.zka")
-        self.check_accepted(self.admit(self.root / "bob/registration.zka", flags=["--allow-uncertified"]))
 
     def test_a_window_follows_a_window(self):
         ledger, state = self.new_ledger(), self.copy_of("alice-1")
@@ -111,7 +98,7 @@ class Provider(WithWorld):
         run = self.admit(alice, flags=["--json"])
         self.check_accepted(run)
         entry = json.loads(run.stdout)["registrations"][0]
-        self.assertEqual((entry["verdict"], entry["client"], entry["curvature"]), ("accepted", "alice", "proved"))
+        self.assertEqual((entry["verdict"], entry["client"]), ("accepted", "alice"))
         again = json.loads(self.admit(alice, flags=["--json"]).stdout)["registrations"][0]
         self.assertEqual((entry["known_before"], again["known_before"]), (False, True))
         self.check_accepted(self.verify(ledger=self.scratch / "new-ledger"))
@@ -159,20 +146,12 @@ class Provider(WithWorld):
         for name in ("alice-1.zka", "alice/registration.zka"):
             shown = zkapex("inspect", self.root / name).stdout
             self.assertIn('"alice"\n', shown)
-        hostile = self.scratch / 'x: admitted: client "alice"\n  curvature  proved\nfoo'
+        hostile = self.scratch / 'x: admitted: client "alice"\n  known before  yes\nfoo'
         hostile.mkdir()
         flip(self.root / "alice/registration.zka", hostile / "registration.zka", 40)
         run = self.admit(hostile / "registration.zka")
         self.assertTrue(run.stdout.startswith("rejected (file): "), run.stdout)
         self.assertNotIn("\nfoo", run.stdout)
-
-    def test_only_what_was_proved_is_called_so(self):
-        data = bytearray((self.root / "bob/registration.zka").read_bytes())
-        data[12 + 32 + 4 + 3] = 1  # the certificate's flag, behind the frame, the deployment and the name
-        self.write_framed(self.scratch / "r.zka", data)
-        run = self.admit(self.scratch / "r.zka")
-        self.assertEqual(run.returncode, 1, run)
-        self.assertNotIn("proved", run.stdout)
 
     def test_records_are_not_replaced_by_outputs(self):
         ledger = self.new_ledger()
@@ -223,7 +202,7 @@ class Provider(WithWorld):
         inbox = self.inbox(bob="bob-1.zka")
         shutil.copy(self.root / "alice/registration.zka", inbox / "bob/registration.zka")
         shutil.copy(self.new_ledger() / "clients/alice/model.zka", inbox / "bob/commitment.zka")
-        report = json.loads(self.batch(inbox, "--json", "--allow-uncertified").stdout)["clients"][0]
+        report = json.loads(self.batch(inbox, "--json").stdout)["clients"][0]
         self.assertEqual((report["verdict"], report["client"]), ("accepted", "bob"))
         # A proof from another start than the ledger's is rejected, whatever lies beside it.
         state = self.copy_of("alice-1")
@@ -235,11 +214,11 @@ class Provider(WithWorld):
     # Batches
 
     def test_batch(self):
-        run = self.batch(self.inbox(alice="alice-1.zka", bob="bob-1.zka"), "--allow-uncertified")
+        run = self.batch(self.inbox(alice="alice-1.zka", bob="bob-1.zka"))
         self.check_accepted(run)
         self.assertEqual(run.stdout,
                          'accepted  folder "alice", client "alice": group-obs, certified error 2e-5\n'
-                         'accepted  folder "bob", client "bob": group-obs, curvature assumed, not proved, no certified error\n'
+                         'accepted  folder "bob", client "bob": group-obs, certified error 2e-5\n'
                          'window "w1": 2 accepted, 0 rejected\n')
 
     def test_what_one_client_plants_is_its_own_rejection(self):
@@ -288,6 +267,7 @@ class Provider(WithWorld):
         self.check_refused(self.verify(ledger=ledger), "registered.zka")
         verify = ["verify", "--ledger", self.new_ledger(), "--mask", self.root / "w1.zka"]
         self.check_refused(zkapex(*verify), "--proof", "--batch")
+        self.check_refused(zkapex(*verify, "--proof", self.root / "alice-1.zka", "--batch", self.root), "--proof", "--batch")
         self.check_refused(zkapex(*verify, "--batch", self.scratch / "nowhere"), "nowhere")
         (self.scratch / "empty").mkdir()
         self.check_refused(zkapex(*verify, "--batch", self.scratch / "empty"), "no folders")

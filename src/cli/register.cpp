@@ -15,12 +15,10 @@ namespace {
 struct Options {
   CommonFlags common;
   RegisterRequest request;
-  bool no_certificate = false;
 };
 
 Result<Outcome> run_register(const Options& options) {
-  RegisterRequest request = options.request;
-  request.certificate = !options.no_certificate;
+  const RegisterRequest& request = options.request;
   const ClientFolder folder{request.out};
   ZKAPEX_CHECK(check_outputs({folder.registration(), folder.secret(), folder.mask()},
                              {request.deployment, request.model, request.store}, true));
@@ -33,7 +31,6 @@ Result<Outcome> run_register(const Options& options) {
   report.values["registration"] = to_hex(done.registration);
   report.values["registration_sha256"] = to_hex(done.registration_sha256);
   report.values["registration_bytes"] = done.registration_bytes;
-  report.values["curvature"] = request.certificate ? "proved" : "assumed, not proved";
   report.values["seconds"] = timings_as_json(done.seconds);
   report.print(options.common.json);
   return Outcome::kDone;
@@ -49,8 +46,6 @@ void add_register(CLI::App& parent, Action& action) {
   command->add_option("--model", request.model, "The client's model: safetensors")->required();
   command->add_option("--curvature", request.store, "Its curvature store")->required();
   command->add_option("--client", request.client, "Identifier of the client")->required();
-  command->add_flag("--no-certificate", options->no_certificate,
-                    "Leave the range of the curvature unproved: faster, and every verdict says so");
   command->add_option("-o,--output", request.out, "The client's folder")->required();
   options->common.offer_all(*command);
   command->footer(
@@ -64,7 +59,7 @@ void add_register(CLI::App& parent, Action& action) {
       "  zkapex register --deployment deployment.zka --model theta.safetensors --curvature store.zka --client alice "
       "\\\n"
       "      -o client\n"
-      "  zkapex register ... --client alice --no-certificate --memory 300M -o client");
+      "  zkapex register ... --client alice --memory 300M -o client");
   command->callback([options, &action] { action = [options] { return run_register(*options); }; });
 }
 

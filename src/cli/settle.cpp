@@ -59,7 +59,7 @@ void add_settle(CLI::App& parent, Action& action) {
       "once,\n"
       "--proof says which attempt is meant: another may be the one that the provider accepted. A rejection (window) "
       "says\n"
-      "that one was: settle that one as accepted. Interrupted, the same command, with --window, goes on.\n\n"
+      "that one was: settle that one as accepted. Interrupted, the same command goes on.\n\n"
       "Examples:\n"
       "  zkapex settle --client client --accepted\n"
       "  zkapex settle --client client --rejected --window 2026-11\n"

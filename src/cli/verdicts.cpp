@@ -4,25 +4,13 @@
 
 namespace zkapex::cli {
 
-namespace {
-
-std::string_view curvature_note(bool certificate) { return certificate ? "proved" : "assumed, not proved"; }
-
-}  // namespace
-
 std::string certified_error(const Deployment& deployment, Operator op) {
   return op == Operator::kGroupObs ? deployment.parameters().error.text() : "0";
 }
 
-std::vector<std::string> not_proved(const Judgement& judgement) {
-  std::vector<std::string> out = {
-      "that the curvature was computed from the client's own data",
-      "that the tensors outside the operator's reach, which are unchanged, open to weights at all",
-      "that the client uses the new model and keeps no copy of the old one",
-  };
-  if (!judgement.certificate)
-    out.insert(out.begin(), "the range of the curvature: no error is certified, and any result may have passed");
-  return out;
+std::vector<std::string> not_proved() {
+  return {"that the curvature was computed from the client's own data",
+          "that the client uses the new model and keeps no copy of the old one"};
 }
 
 std::string verdict_line(const std::optional<Rejection>& rejection, const std::string& accepted) {
@@ -47,11 +35,10 @@ nlohmann::ordered_json as_json(const Deployment& deployment, const Mask& mask, c
   if (!judgement.rejection) {
     out["leads_to"] = to_hex(judgement.next->digest());
     out["operator"] = name(judgement.op);
-    if (judgement.certificate) out["certified_error"] = certified_error(deployment, judgement.op);
-    out["curvature"] = curvature_note(judgement.certificate);
+    out["certified_error"] = certified_error(deployment, judgement.op);
     out["masked"] = mask.support.size();
     if (const auto loose = deployment.loose(); !loose.empty()) out["loose"] = loose;
-    out["not_proved"] = not_proved(judgement);
+    out["not_proved"] = not_proved();
   }
   out["proof_bytes"] = judgement.proof_bytes;
   if (judgement.proof_bytes > 0) out["proof_sha256"] = to_hex(judgement.proof);
@@ -66,10 +53,7 @@ nlohmann::ordered_json as_json(const Admission& admission) {
     out["client"] = admission.client;
     out["registration"] = to_hex(admission.registration);
   }
-  if (!admission.rejection) {
-    out["curvature"] = curvature_note(admission.certificate);
-    out["known_before"] = admission.known;
-  }
+  if (!admission.rejection) out["known_before"] = admission.known;
   out["registration_bytes"] = admission.registration_bytes;
   return out;
 }

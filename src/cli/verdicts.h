@@ -13,7 +13,7 @@ namespace zkapex::cli {
 [[nodiscard]] std::string certified_error(const Deployment& deployment, Operator op);
 
 // What every accepted window leaves unproved, as sentences.
-[[nodiscard]] std::vector<std::string> not_proved(const Judgement& judgement);
+[[nodiscard]] std::vector<std::string> not_proved();
 
 [[nodiscard]] std::string verdict_line(const std::optional<Rejection>& rejection, const std::string& accepted);
 void put_rejection(const Rejection& rejection, nlohmann::ordered_json& out);

@@ -18,11 +18,9 @@ struct Options {
   CommonFlags common;
   Path ledger, mask, proof, batch;
   std::string op = std::string(name(Operator::kGroupObs));
-  bool allow_uncertified = false;
 
   [[nodiscard]] Policy policy() const {
-    return {.op = op == name(Operator::kMaskOnly) ? Operator::kMaskOnly : Operator::kGroupObs,
-            .allow_uncertified = allow_uncertified};
+    return {.op = op == name(Operator::kMaskOnly) ? Operator::kMaskOnly : Operator::kGroupObs};
   }
 };
 
@@ -31,10 +29,7 @@ struct Provider {
   Mask mask;
 };
 
-std::string accepted_line(const Judgement& judgement) {
-  return fmt::format("accepted ({}{})", name(judgement.op),
-                     judgement.certificate ? "" : "; curvature assumed, not proved");
-}
+std::string accepted_line(const Judgement& judgement) { return fmt::format("accepted ({})", name(judgement.op)); }
 
 // The verdicts, which the ledger has by the time they are told.
 Result<std::vector<Judgement>> judge_and_record(const Options& options, const Provider& provider,
@@ -75,14 +70,12 @@ void print_batch(const Options& options, const Provider& provider, const std::ve
   if (!options.common.json) {
     for (size_t k = 0; k < folders.size(); ++k) {
       const Judgement& judgement = judgements[k];
-      fmt::print("{:<8}  folder {}, client {}: {}\n", judgement.rejection ? "rejected" : "accepted",
-                 in_quotes(folders[k]), judgement.client.empty() ? "unknown" : in_quotes(judgement.client),
-                 judgement.rejection
-                     ? fmt::format("{}: {}", name(judgement.rejection->reason), judgement.rejection->detail)
-                     : fmt::format("{}, {}", name(judgement.op),
-                                   judgement.certificate
-                                       ? fmt::format("certified error {}", certified_error(deployment, judgement.op))
-                                       : "curvature assumed, not proved, no certified error"));
+      fmt::print(
+          "{:<8}  folder {}, client {}: {}\n", judgement.rejection ? "rejected" : "accepted", in_quotes(folders[k]),
+          judgement.client.empty() ? "unknown" : in_quotes(judgement.client),
+          judgement.rejection
+              ? fmt::format("{}: {}", name(judgement.rejection->reason), judgement.rejection->detail)
+              : fmt::format("{}, certified error {}", name(judgement.op), certified_error(deployment, judgement.op)));
     }
     fmt::print("window {}: {} accepted, {} rejected\n", in_quotes(provider.mask.window), accepted, rejected);
     for (const std::string& loose : deployment.loose()) fmt::print("loose: {}\n", loose);
@@ -136,8 +129,6 @@ void add_verify(CLI::App& parent, Action& action) {
   command->add_option("--operator", options->op, "The operator that is due: group-obs, or mask-only for comparison")
       ->check(CLI::IsMember({name(Operator::kGroupObs), name(Operator::kMaskOnly)}).description(""))
       ->capture_default_str();
-  command->add_flag("--allow-uncertified", options->allow_uncertified,
-                    "Accept clients that were admitted without a certificate: then no error is certified");
   options->common.offer_json(*command);
   options->common.offer_quiet(*command);
   options->common.offer_threads(*command);
@@ -155,7 +146,7 @@ void add_verify(CLI::App& parent, Action& action) {
       "In a batch all proofs are checked by one multiplication, and the false ones are named. A file that is missing,\n"
       "damaged, too long, a link or no file at all is its own client's rejection. Exit status 1 if any is rejected.\n\n"
       "A rejection names one reason (length, version, scalar, point, zero challenge, equation, statement, deployment,\n"
-      "registration, client, mask, window, model, operator, certificate, file) and says what to do; docs/reasons.md\n"
+      "registration, client, mask, window, model, operator, file) and says what to do; docs/reasons.md\n"
       "explains each.\n\n"
       "Examples:\n"
       "  zkapex verify --ledger ledger --mask psi.zka --proof proof.zka\n"

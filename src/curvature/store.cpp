@@ -248,7 +248,7 @@ Status StoreWriter::append(std::span<const int16_t> factors) {
   for (size_t k = 0; k < count; ++k) {
     const size_t begin = records.size();
     for (const int16_t entry : factors.subspan(k * entries, entries)) {
-      if (entry < -limit || entry >= limit)
+      if (entry <= -limit || entry >= limit)
         return error("block {}: entry {} does not fit {} bits", blocks_ + k, entry, header_.bits);
       records.push_back(static_cast<uint8_t>(entry));
       if (header_.entry_bytes() == 2) records.push_back(static_cast<uint8_t>(entry >> 8));
@@ -300,12 +300,12 @@ Status StoreReader::check_record(uint64_t number, ByteView record) const {
   if (header_.entry_bytes() == 1) {
     for (size_t e = 0; e < header_.factor_bytes(); ++e) {
       const int v = static_cast<int8_t>(record[e]);
-      fits &= v >= -limit && v < limit;
+      fits &= v > -limit && v < limit;
     }
   } else {
     for (size_t e = 0; e < header_.factor_bytes(); e += 2) {
       const int v = static_cast<int16_t>(record[e] | record[e + 1] << 8);
-      fits &= v >= -limit && v < limit;
+      fits &= v > -limit && v < limit;
     }
   }
   if (!fits)

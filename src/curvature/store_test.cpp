@@ -38,7 +38,7 @@ class StoreTest : public ::testing::Test {
     std::mt19937_64 rng(k + 1);
     const int limit = 1 << (bits - 1);
     std::vector<int16_t> out(triangle_size(5));
-    for (int16_t& v : out) v = static_cast<int16_t>(std::uniform_int_distribution<int>(-limit, limit - 1)(rng));
+    for (int16_t& v : out) v = static_cast<int16_t>(std::uniform_int_distribution<int>(1 - limit, limit - 1)(rng));
     return out;
   }
   void write_store(uint32_t bits = 8) const {
@@ -252,7 +252,7 @@ TEST_F(StoreTest, RefusesHeadersOutOfRange) {
 TEST_F(StoreTest, EntriesAreCheckedWhenTheyAreRead) {
   for (const uint32_t bits : {4U, 12U}) {
     const StoreHeader narrow = header(bits);
-    for (const int entry : {(1 << (bits - 1)) - 1, 1 << (bits - 1), -(1 << (bits - 1)), -(1 << (bits - 1)) - 1}) {
+    for (const int entry : {(1 << (bits - 1)) - 1, 1 << (bits - 1), -(1 << (bits - 1)), 1 - (1 << (bits - 1))}) {
       ByteWriter file;
       file.raw(narrow.serialize());
       for (uint64_t k = 0; k < 4; ++k) {
@@ -271,7 +271,7 @@ TEST_F(StoreTest, EntriesAreCheckedWhenTheyAreRead) {
       const auto reader = StoreReader::open(path_);
       ASSERT_TRUE(reader.ok());
       std::vector<int16_t> out(15), part(2);
-      const bool fits = entry >= -(1 << (bits - 1)) && entry < 1 << (bits - 1);
+      const bool fits = entry > -(1 << (bits - 1)) && entry < 1 << (bits - 1);
       EXPECT_EQ(reader->read(2, 1, std::span(out)).ok(), fits) << entry;
       EXPECT_EQ(reader->read_part(1, 0, std::span(part)).ok(), fits) << entry;
     }
@@ -323,13 +323,15 @@ TEST_F(StoreTest, RefusesEntriesThatDoNotFit) {
   ASSERT_TRUE(writer->append(entries).ok());
   entries[3] = 8;
   EXPECT_FALSE(writer->append(entries).ok());
-  entries[3] = -8;
+  entries[3] = -7;
   EXPECT_TRUE(writer->append(entries).ok());
+  entries[3] = -8;
+  EXPECT_FALSE(writer->append(entries).ok());
   entries.pop_back();
   EXPECT_FALSE(writer->append(entries).ok());
   EXPECT_FALSE(writer->append(std::vector<int16_t>(45, 0)).ok());
   entries.assign(15, 0);
-  entries[14] = -9;
+  entries[14] = -8;
   EXPECT_FALSE(writer->append(entries).ok());
   EXPECT_EQ(writer->blocks(), 2U);
 }

@@ -3,14 +3,18 @@
 #include <cstdio>  // jpeglib.h needs it first
 
 #include <jpeglib.h>
+#include <png.h>
 
 #include <cstdlib>
 
+#include "base/result_testing.h"
 #include "data/documents.h"
 #include "data/folders_testing.h"
 
 namespace zkapex {
 namespace {
+
+using testing::refusal;
 
 TEST(Image, ResizesAsPillowDoes) {
   // By hand after Pillow's algorithm: the middle of three lies halfway between two, the ends on them.
@@ -50,6 +54,7 @@ TEST(Image, PreprocessorConfigurations) {
   EXPECT_EQ(full->mean[2], 0.3);
   EXPECT_EQ(with({{"size", 32}, {"do_normalize", false}})->deviation[0], 1);
   EXPECT_FALSE(with({{"size", 64}}).ok());
+  EXPECT_NE(refusal(with({{"size", {{"height", 32}, {"width", 16}}}})).find("not square"), std::string::npos);
   EXPECT_FALSE(with({{"resample", 3}}).ok());
   EXPECT_FALSE(with({{"image_mean", {0.5}}}).ok());
   EXPECT_FALSE(with({{"image_std", {0, 1, 1}}}).ok());
@@ -109,9 +114,47 @@ TEST(Image, DecodesJpeg) {
   }
 }
 
+Bytes encode_png(const Image& image) {
+  png_image png = {};
+  png.version = PNG_IMAGE_VERSION;
+  png.width = static_cast<png_uint_32>(image.width);
+  png.height = static_cast<png_uint_32>(image.height);
+  png.format = image.channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
+  png_alloc_size_t size = 0;
+  EXPECT_NE(png_image_write_to_memory(&png, nullptr, &size, 0, image.pixels.data(), 0, nullptr), 0);
+  Bytes out(size);
+  EXPECT_NE(png_image_write_to_memory(&png, out.data(), &size, 0, image.pixels.data(), 0, nullptr), 0);
+  return out;
+}
+
+TEST(Image, DecodesPng) {
+  for (const int64_t channels : {1, 3}) {
+    Image image{5, 4, channels, std::vector<uint8_t>(static_cast<size_t>(20 * channels))};
+    for (size_t k = 0; k < image.pixels.size(); ++k) image.pixels[k] = static_cast<uint8_t>(3 * k);
+    const Bytes file = encode_png(image);
+    const auto decoded = decode_image(file);
+    ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+    EXPECT_EQ(decoded->width, 5);
+    EXPECT_EQ(decoded->channels, channels);
+    EXPECT_EQ(decoded->pixels, image.pixels);
+    // The header is whole, the pixels are not; then the header is not either.
+    for (const size_t length : {file.size() - 20, size_t{20}})
+      EXPECT_NE(refusal(decode_image(ByteView(file).first(length))).find("not a readable PNG"), std::string::npos);
+  }
+}
+
+TEST(Image, SidesAreLimited) {
+  const std::vector<uint8_t> pixels(16385, 90);
+  for (const Image& image : {Image{16385, 1, 1, pixels}, Image{1, 16385, 1, pixels}}) {
+    EXPECT_NE(refusal(decode_image(encode_png(image))).find("is not supported"), std::string::npos);
+    EXPECT_NE(refusal(decode_image(encode_jpeg(image))).find("larger than 16384"), std::string::npos);
+  }
+  EXPECT_TRUE(decode_image(encode_png(Image{16384, 1, 1, pixels})).ok());
+}
+
 TEST(Image, BrokenFilesAreErrors) {
-  EXPECT_FALSE(decode_image({}).ok());
-  EXPECT_FALSE(decode_image(view("GIF89a")).ok());
+  EXPECT_NE(refusal(decode_image({})).find("neither"), std::string::npos);
+  EXPECT_NE(refusal(decode_image(view("GIF89a"))).find("neither"), std::string::npos);
   EXPECT_FALSE(decode_image(view("\xFF\xD8\xFF\xE0 not a picture")).ok());
 }
 

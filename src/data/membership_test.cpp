@@ -5,10 +5,13 @@
 #include <cmath>
 #include <vector>
 
+#include "base/result_testing.h"
 #include "data/shuffle.h"
 
 namespace zkapex {
 namespace {
+
+using testing::refusal;
 
 TEST(Membership, ConstructedLosses) {
   std::vector<double> low, high;
@@ -46,7 +49,8 @@ TEST(Membership, ExponentialLossesHaveAKnownAuc) {
 
 TEST(Membership, Refusals) {
   const std::vector<double> few(3, 1.0), many(30, 1.0), broken(30, std::nan(""));
-  EXPECT_NE(membership_inference(few, many).error().message.find("at least 5"), std::string::npos);
+  EXPECT_NE(refusal(membership_inference(few, many)).find("at least 5"), std::string::npos);
+  EXPECT_NE(refusal(membership_inference(many, many, {.folds = 1})).find("two folds"), std::string::npos);
   EXPECT_FALSE(membership_inference(many, broken).ok());
 }
 

@@ -5,11 +5,14 @@
 #include <fstream>
 #include <set>
 
+#include "base/result_testing.h"
 #include "data/documents.h"
 #include "data/folders_testing.h"
 
 namespace zkapex {
 namespace {
+
+using testing::refusal;
 
 Catalog flat_catalog(int64_t samples) {
   Catalog out;
@@ -72,12 +75,14 @@ TEST(Splits, GroupsAreNotCut) {
 
   const int64_t kept = splits->sets.at("train").indices[0] / 3;
   std::ofstream(directory.path() / "list") << "f" << kept << "\n";
+  options.forget = "class:1";
+  EXPECT_NE(refusal(make_splits(options, {{"text:code", files}})).find("needs data with classes"), std::string::npos);
   options.forget = "files:" + (directory.path() / "list").string();
   const auto by_file = make_splits(options, {{"text:code", files}});
   ASSERT_TRUE(by_file.ok()) << by_file.error().message;
   EXPECT_EQ(by_file->sets.at("forget").indices, (std::vector<int64_t>{3 * kept, 3 * kept + 1, 3 * kept + 2}));
   std::ofstream(directory.path() / "list") << "stranger\n";
-  EXPECT_NE(make_splits(options, {{"text:code", files}}).error().message.find("'stranger'"), std::string::npos);
+  EXPECT_NE(refusal(make_splits(options, {{"text:code", files}})).find("'stranger'"), std::string::npos);
 }
 
 TEST(Splits, RefuseWhatCannotBe) {
@@ -90,11 +95,17 @@ TEST(Splits, RefuseWhatCannotBe) {
     return splits.ok() ? std::string() : splits.error().message;
   };
   EXPECT_EQ(message("class:3"), "");
-  EXPECT_NE(message("class:4").find("class 4 does not exist"), std::string::npos);
-  EXPECT_NE(message("random:0.001").find("empty"), std::string::npos);
+  for (const char* absent : {"class:4", "class:-1"})
+    EXPECT_NE(message(absent).find("does not exist"), std::string::npos) << absent;
+  for (const char* wordy : {"class:x", "class:1x", "classes:1,"})
+    EXPECT_NE(message(wordy).find("not a whole number"), std::string::npos) << wordy;
+  EXPECT_NE(message("random:0.001").find("the forget set 'random:0.001' is empty"), std::string::npos);
   EXPECT_NE(message("classes:0,1,2,3").find("all of the data"), std::string::npos);
-  EXPECT_NE(message("random:2").find("fraction"), std::string::npos);
-  EXPECT_NE(message("everything").find("not a forget set"), std::string::npos);
+  for (const char* none : {"random:2", "random:0", "random:0.1x", "random:x"})
+    EXPECT_NE(message(none).find("fraction"), std::string::npos) << none;
+  for (const char* unknown : {"everything", "colour:3", "class:"})
+    EXPECT_NE(message(unknown).find("not a forget set"), std::string::npos) << unknown;
+  EXPECT_NE(message("files:list").find("data that lies in files"), std::string::npos);
   options.test = 101;
   EXPECT_NE(message("class:1").find("not enough samples for 'test'"), std::string::npos);
 }
@@ -123,12 +134,43 @@ TEST(Splits, FilesAreCheckedWhenLoaded) {
   }
 }
 
+TEST(Splits, SetsThatCannotBeAreNamed) {
+  using nlohmann::json;
+  const auto set = [](const char* part, const std::vector<int64_t>& indices) {
+    return json{{"source", std::string("idx:d#") + part}, {"indices", indices}};
+  };
+  const json good = {{"format", "zkapex-splits"},
+                     {"version", 1},
+                     {"seed", 1},
+                     {"forget", "class:1"},
+                     {"sets",
+                      {{"train", set("train", {0, 1, 2, 3})},
+                       {"forget", set("train", {1})},
+                       {"retain", set("train", {0, 2, 3})},
+                       {"personal", set("train", {4, 5})}}}};
+  const auto message = [&](const char* pointer, const json& value) {
+    json changed = good;
+    changed[json::json_pointer(pointer)] = value;
+    return refusal(Splits::parse(changed));
+  };
+  EXPECT_EQ(message("/seed", 2), "(accepted)");
+  EXPECT_NE(message("/format", "other").find("not a split file"), std::string::npos);
+  EXPECT_NE(message("/version", 2).find("not a split file"), std::string::npos);
+  EXPECT_NE(message("/sets/personal/source", "csv:d").find("not a data source"), std::string::npos);
+  for (const std::vector<int64_t>& bad : {std::vector<int64_t>{5, 4}, {4, 4}, {-1, 4}})
+    EXPECT_NE(message("/sets/personal/indices", bad).find("not in increasing order"), std::string::npos);
+  EXPECT_NE(message("/sets/train/indices", json::array()).find("the set 'train' is empty"), std::string::npos);
+  EXPECT_NE(message("/sets/forget/indices", {2}).find("do not make up"), std::string::npos);
+  for (const char* name : {"/sets/forget/source", "/sets/retain/source"})
+    EXPECT_NE(message(name, "idx:d#t10k").find("do not make up"), std::string::npos) << name;
+}
+
 TEST(Splits, AFileOfAnotherKindIsToldWhatItIs) {
   const TemporaryDirectory directory("splits");
   const auto path = directory.path() / "splits.json";
   const auto message = [&](std::string_view text) {
     EXPECT_TRUE(write_text(path, text).ok());
-    return Splits::load(path).error().message;
+    return refusal(Splits::load(path));
   };
   EXPECT_TRUE(message("ZKAPEXDP...").ends_with("splits.json: this is a deployment, not a split file"));
   EXPECT_TRUE(message("").ends_with("splits.json: this is not a split file"));

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/result_testing.h"
 #include "data/documents.h"
 #include "data/folders_testing.h"
 #include "data/pretokenizer.h"
@@ -16,6 +17,7 @@ namespace zkapex {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::refusal;
 const fs::path kGolden = kTestData / "bpe";
 
 std::vector<std::string> words(std::string_view text) {
@@ -49,10 +51,11 @@ TEST(Unicode, ClassesOfCodePoints) {
 }
 
 TEST(Unicode, MalformedBytesAreTakenOneByOne) {
-  const std::string_view overlong("\xC0\xAF", 2), surrogate("\xED\xA0\x80", 3), cut("\xE2\x82", 2),
-      high("\xF5\x80\x80\x80", 4);
-  for (const std::string_view text : {overlong, surrogate, cut, high}) {
-    EXPECT_EQ(code_point_at(text, 0).code, 0xFFFDU);
+  const std::string_view overlong("\xC0\xAF", 2), longer("\xE0\x80\xAF", 3), surrogate("\xED\xA0\x80", 3),
+      cut = std::string_view("\xE2\x82\xAC", 3).substr(0, 2), broken("\xE2(\xAC", 3), high("\xF5\x80\x80\x80", 4),
+      beyond("\xF4\x90\x80\x80", 4);
+  for (const std::string_view text : {overlong, longer, surrogate, cut, broken, high, beyond}) {
+    EXPECT_EQ(code_point_at(text, 0).code, 0xFFFDU) << text;
     EXPECT_EQ(code_point_at(text, 0).length, 1);
   }
 }
@@ -83,6 +86,12 @@ TEST(Pretokenizer, WordsCoverAnyBytes) {
     EXPECT_EQ(joined, text);
     EXPECT_EQ(*from_symbols(to_symbols(text)), text);
   }
+}
+
+TEST(Pretokenizer, OnlyByteSymbolsStandForBytes) {
+  EXPECT_EQ(*from_symbols("Ġa"), " a");
+  for (const char* text : {" ", "\n", "語"})
+    EXPECT_NE(refusal(from_symbols(text)).find("not written in byte symbols"), std::string::npos) << text;
 }
 
 TEST(Tokenizer, MatchesHuggingFaceFromTokenizerJson) {
@@ -170,7 +179,7 @@ TEST(BpeTrainer, RefusesWhatCannotBe) {
   trainer.add("text");
   BpeTraining options;
   options.size = 100;
-  EXPECT_NE(trainer.train(options).error().message.find("256 bytes"), std::string::npos);
+  EXPECT_NE(refusal(trainer.train(options)).find("256 bytes"), std::string::npos);
 }
 
 TEST(Tokenizer, RefusesFilesOfAnotherKind) {
@@ -185,6 +194,17 @@ TEST(Tokenizer, RefusesFilesOfAnotherKind) {
   for (const auto& [pointer, value, part] : std::vector<std::tuple<const char*, nlohmann::json, const char*>>{
            {"/normalizer", {{"type", "NFC"}}, "normalizer"},
            {"/pre_tokenizer", {{"type", "Whitespace"}}, "ByteLevel"},
+           {"/pre_tokenizer", nullptr, "ByteLevel"},
+           {"/pre_tokenizer/use_regex", false, "another pattern"},
+           {"/model/continuing_subword_prefix", "##", "continuing_subword_prefix"},
+           {"/model/end_of_word_suffix", "</w>", "end_of_word_suffix"},
+           {"/model/byte_fallback", true, "byte_fallback"},
+           {"/model/ignore_merges", true, "ignore_merges"},
+           {"/model/merges/0", "a b c", "merge of two pieces"},
+           {"/model/merges/0", {"a", "qqqq"}, "no token 'qqqq'"},
+           {"/model/merges/0", {"!", "!"}, "no token '!!'"},
+           {"/added_tokens/0/content", "", "an added token is empty"},
+           {"/post_processor/special_tokens", nlohmann::json::object(), "unknown special token '</s>'"},
            {"/model/type", "Unigram", "Unigram"},
            {"/model/vocab/!", "one", "not a tokenizer"},
            {"/model/merges/0", "no_space", "merge of two pieces"},
@@ -192,6 +212,9 @@ TEST(Tokenizer, RefusesFilesOfAnotherKind) {
            {"/post_processor", {{"type", "RobertaProcessing"}, {"cls", {"a", 99999}}, {"sep", {"a", 0}}}, "99999"}}) {
     EXPECT_NE(message(pointer, value).find(part), std::string::npos) << pointer << ": " << message(pointer, value);
   }
+  auto without = good;
+  without["model"]["vocab"].erase("!");
+  EXPECT_NE(refusal(Tokenizer::parse(without)).find("no token '!'"), std::string::npos);
   VocabularyFiles files{*read_json(kGolden / "vocab.json"), *read_text(kGolden / "merges.txt")};
   ASSERT_TRUE(Tokenizer::parse(files).ok());
   for (auto* file : {&files.config, &files.vocab}) {
@@ -199,10 +222,15 @@ TEST(Tokenizer, RefusesFilesOfAnotherKind) {
     EXPECT_FALSE(Tokenizer::parse(files).ok());
     *file = before;
   }
+  files.config = {{"added_tokens_decoder", {{"2x", {{"content", "</s>"}}}}}};
+  EXPECT_NE(refusal(Tokenizer::parse(files)).find("'2x' is not the id of a token"), std::string::npos);
+  files.config = {{"add_bos_token", true}, {"bos_token", "<first>"}};
+  EXPECT_NE(refusal(Tokenizer::parse(files)).find("leading token '<first>'"), std::string::npos);
 }
 
 TEST(Tokenizer, ErrorsNameTheFile) {
-  EXPECT_NE(Tokenizer::load("no/such/directory").error().message.find("no/such/directory"), std::string::npos);
+  EXPECT_NE(refusal(Tokenizer::load("no/such/directory")).find("no/such/directory: neither tokenizer.json"),
+            std::string::npos);
 }
 
 TEST(Tokenizer, TellsOfLongTextsByteByByte) {

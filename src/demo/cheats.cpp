@@ -56,7 +56,7 @@ class Cheater {
                WindowInputs::open({.client = folder, .mask = run_.files.mask(), .model = {}, .store = {}}));
     ZKAPEX_TRY(const WindowPlan plan, plan_window(deployment_, mask_, Operator::kGroupObs, run_.work));
     const Generators generators = load_generators(plan.shape().generators(), run_.work);
-    ZKAPEX_TRY(const Client bob, inputs.client(*run_.work.pool));
+    ZKAPEX_TRY(const Client bob, inputs.client());
     ZKAPEX_TRY(AppliedOperator applied, apply_operator(bob, mask_, Operator::kGroupObs, run_.work));
     ZKAPEX_CHECK(overshoot(bob, applied.after));
     Unscrupulous tamper;

@@ -49,7 +49,6 @@ Status register_clients(DemoRun& run) {
                                   .model = run.files.personal(client) / "model.safetensors",
                                   .store = run.files.store(client),
                                   .client = client,
-                                  .certificate = true,
                                   .out = run.files.state(client)};
     ZKAPEX_TRY(const RegisterReport done, register_client(request, run.work));
     ZKAPEX_CHECK(replace_file(request.out / "registration.zka", run.files.inbox(client) / "registration.zka"));

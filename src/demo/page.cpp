@@ -153,7 +153,7 @@ class Page {
     };
     constexpr Row kRows[] = {{"curvature from own data, once", "/seconds/curvature", FigureStyle::kSeconds},
                              {"curvature store", "/curvature/bytes", FigureStyle::kMegabytes},
-                             {"registration with certificate, once", "/seconds/register", FigureStyle::kSeconds},
+                             {"registration, once", "/seconds/register", FigureStyle::kSeconds},
                              {"registration sent", "/registration_bytes", FigureStyle::kKilobytes},
                              {"unlearning: mask and compensation", "/seconds/unlearn", FigureStyle::kSeconds},
                              {"proving", "/seconds/prove", FigureStyle::kSeconds},

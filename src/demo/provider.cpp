@@ -60,7 +60,7 @@ Status admit_clients(DemoRun& run) {
   const Stopwatch watch;
   for (const std::string& client : run.settings.clients) {
     ZKAPEX_TRY(const Admission admission,
-               admit(ledger, read_handed_in(run.files.inbox(client) / "registration.zka", longest), false, run.work));
+               admit(ledger, read_handed_in(run.files.inbox(client) / "registration.zka", longest), run.work));
     if (admission.rejection)
       return error("{} was honest, but its registration was rejected {}", client, rejection_text(*admission.rejection));
   }

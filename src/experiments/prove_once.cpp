@@ -25,7 +25,7 @@ Result<ordered_json> verify(const Published& published, const Path& folder, cons
   ZKAPEX_TRY(const Ledger ledger, Ledger::open_or_create(folder / "ledger", published.deployment));
   const Stopwatch whole;
   ZKAPEX_TRY(const Bytes registration, read_file(state / "registration.zka", kMaxPublicFile));
-  ZKAPEX_TRY(const Admission admission, admit(ledger, registration, false, work));
+  ZKAPEX_TRY(const Admission admission, admit(ledger, registration, work));
   ZKAPEX_CHECK(require(admission.rejection, "registration"));
   const Stopwatch window;
   ZKAPEX_TRY(const Bytes bytes, read_file(proof, kMaxPublicFile));
@@ -52,7 +52,6 @@ Result<Proved> proved_model(Vision& vision, const Published& published, const Op
                                                                .model = personal / "model.safetensors",
                                                                .store = store,
                                                                .client = "client",
-                                                               .certificate = true,
                                                                .out = state},
                                                               work));
   ZKAPEX_CHECK(make_folder(unlearned));

@@ -41,13 +41,9 @@ TEST(Steps, TheOperatorGivesTheWeightsThatAClientProves) {
   ASSERT_TRUE(write_file(published, deployment->serialize()).ok());
   ASSERT_TRUE(write_file(psi, mask->serialize()).ok());
   const Path state = folder.path() / "state", unlearned = folder.path() / "unlearned";
-  const auto registered = register_client({.deployment = published,
-                                           .model = personal / "model.safetensors",
-                                           .store = store,
-                                           .client = "c",
-                                           .certificate = false,
-                                           .out = state},
-                                          work);
+  const auto registered = register_client(
+      {.deployment = published, .model = personal / "model.safetensors", .store = store, .client = "c", .out = state},
+      work);
   ASSERT_TRUE(registered.ok()) << registered.error().message;
   ASSERT_TRUE(replace_file(personal / "config.json", unlearned / "config.json").ok());
   const auto proved = unlearn({.client = state,

@@ -8,7 +8,7 @@ namespace {
 
 // Fills in what is known, and says what is wrong with the file. Registered: to be added to the ledger.
 Result<std::optional<Registered>, Rejection> examine(const Ledger& ledger, const RegistrationFile& file,
-                                                     const std::optional<ClientRecord>& present, bool allow_uncertified,
+                                                     const std::optional<ClientRecord>& present,
                                                      const WorkSettings& settings, Admission& out) {
   if (present && present->registered.digest == out.registration) {
     out.known = true;
@@ -18,8 +18,6 @@ Result<std::optional<Registered>, Rejection> examine(const Ledger& ledger, const
     return Rejection{Reason::kClient,
                      fmt::format("client {} is registered already, with another registration", in_quotes(file.client))};
   }
-  if (!file.certificate && !allow_uncertified)
-    return Rejection{Reason::kCertificate, "the registration does not prove its curvature's range"};
   ZKAPEX_TRY(CheckedRegistration checked, check_registration_file(ledger.deployment(), file, *settings.pool));
   const Generators generators = load_generators(checked.sum.generators(), settings);
   ZKAPEX_CHECK(verdict_var(checked.sum, generators, *settings.pool));
@@ -28,8 +26,7 @@ Result<std::optional<Registered>, Rejection> examine(const Ledger& ledger, const
 
 }  // namespace
 
-Result<Admission> admit(const Ledger& ledger, const Result<Bytes, Rejection>& file, bool allow_uncertified,
-                        const WorkSettings& settings) {
+Result<Admission> admit(const Ledger& ledger, const Result<Bytes, Rejection>& file, const WorkSettings& settings) {
   Admission out;
   if (!file) {
     out.rejection = file.error();
@@ -42,10 +39,9 @@ Result<Admission> admit(const Ledger& ledger, const Result<Bytes, Rejection>& fi
     return out;
   }
   out.client = decoded->client;
-  out.certificate = decoded->certificate;
   out.registration = decoded->digest();
   ZKAPEX_TRY(const std::optional<ClientRecord> present, ledger.find(out.client));
-  const auto registered = examine(ledger, *decoded, present, allow_uncertified, settings, out);
+  const auto registered = examine(ledger, *decoded, present, settings, out);
   if (!registered) {
     out.rejection = registered.error();
   } else if (*registered) {

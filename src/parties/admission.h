@@ -10,7 +10,6 @@ struct Admission {
   std::optional<Rejection> rejection;  // none: it is in the ledger
   std::string client;                  // as the file says; empty where that cannot be read
   Sha256::Digest registration{};
-  bool certificate = false;
   bool known = false;  // this very registration was in the ledger already
   size_t registration_bytes = 0;
 };
@@ -18,6 +17,6 @@ struct Admission {
 // `file`: what the client handed in. One name is one client, for good: another registration in a name that is taken is
 // rejected, and changes nothing for who has it.
 [[nodiscard]] Result<Admission> admit(const Ledger& ledger, const Result<Bytes, Rejection>& file,
-                                      bool allow_uncertified, const WorkSettings& settings);
+                                      const WorkSettings& settings);
 
 }  // namespace zkapex

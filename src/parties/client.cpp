@@ -28,13 +28,10 @@ Result<AppliedOperator> apply_mask(const Client& client, const Mask& mask, Progr
 
 }  // namespace
 
-Result<RegistrationPlan> plan_registration(const Deployment& deployment, bool certificate,
-                                           const WorkSettings& settings) {
+Result<RegistrationPlan> plan_registration(const Deployment& deployment, const WorkSettings& settings) {
   const Layout& layout = deployment.layout();
   const MemoryPlan memory(layout, settings.memory);
-  RegistrationCut cut{cut_rows(layout.rows(), memory.rows_per_segment()), {}};
-  if (certificate) cut.curvature = cut_rows(curvature_rows(layout), memory.curvature_rows_per_unit());
-  return RegistrationPlan::make(deployment, certificate, cut);
+  return RegistrationPlan::make(deployment, cut_rows(layout.rows(), memory.rows_per_segment()));
 }
 
 Result<WindowPlan> plan_window(const Deployment& deployment, const Mask& mask, Operator op,
@@ -46,26 +43,19 @@ Result<WindowPlan> plan_window(const Deployment& deployment, const Mask& mask, O
 
 Result<NewRegistration> make_registration(const Deployment& deployment, const std::string& client,
                                           const RegistrationPlan& plan, const ModelReader& model,
-                                          std::vector<EncodedPoint> unchanged, const Path& scratch_folder,
-                                          const Generators& generators, const WorkSettings& settings) {
-  const RegistrationStatement statement{&deployment, client, unchanged, {}};
+                                          const Path& scratch_folder, const Generators& generators,
+                                          const WorkSettings& settings) {
   const MemoryPlan memory(deployment.layout(), settings.memory);
   ZKAPEX_TRY(Scratch scratch, Scratch::in(scratch_folder));
-  Progress progress(settings.progress, "registering", "parts", plan.units().size());
-  ZKAPEX_TRY(ProvedRegistration proved,
-             prove_registration(statement, plan, model, memory.registration_bits(), generators, *settings.pool,
-                                {.scratch = std::move(scratch), .progress = [&] { progress.advance(); }}));
-  RegistrationFile file{
-      deployment.digest(),  client, plan.certificate(), plan.cut(), std::move(unchanged), std::move(proved.curvature),
-      proved.proof.encode()};
-  auto registered = assume_registration(deployment, file, *settings.pool);
+  Progress progress(settings.progress, "registering", "parts", plan.shape().forks.size());
+  ZKAPEX_TRY(
+      ProvedRegistration proved,
+      prove_registration({&deployment, client}, plan, model, memory.registration_batch(), generators, *settings.pool,
+                         {.scratch = std::move(scratch), .progress = [&] { progress.advance(); }}));
+  RegistrationFile file{deployment.digest(), client, plan.cut(), proved.proof.encode()};
+  auto registered = assume_registration(deployment, file);
   if (!registered) return error("{}", registered.error().detail);
-  return NewRegistration{std::move(file),
-                         *std::move(registered),
-                         std::move(proved.model_blindings),
-                         std::move(proved.curvature_blindings),
-                         proved.commit_curvature_seconds,
-                         proved.certificate_seconds};
+  return NewRegistration{std::move(file), *std::move(registered), std::move(proved)};
 }
 
 Result<AppliedOperator> apply_operator(const Client& client, const Mask& mask, Operator op,

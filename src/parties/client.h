@@ -12,22 +12,20 @@
 namespace zkapex {
 
 // Cut to the memory that there is.
-[[nodiscard]] Result<RegistrationPlan> plan_registration(const Deployment& deployment, bool certificate,
-                                                         const WorkSettings& settings);
+[[nodiscard]] Result<RegistrationPlan> plan_registration(const Deployment& deployment, const WorkSettings& settings);
 [[nodiscard]] Result<WindowPlan> plan_window(const Deployment& deployment, const Mask& mask, Operator op,
                                              const WorkSettings& settings);
 
 struct NewRegistration {
   RegistrationFile file;
   Registered registered;
-  SecretVector<Scalar> model_blindings, curvature_blindings;
-  double commit_curvature_seconds, certificate_seconds;
+  ProvedRegistration proved;  // blindings and seconds; its proof is in the file
 };
-// `unchanged`: commitments to the tensors that are not covered. `scratch`: a folder on disk.
+// `scratch`: a folder on disk.
 [[nodiscard]] Result<NewRegistration> make_registration(const Deployment& deployment, const std::string& client,
                                                         const RegistrationPlan& plan, const ModelReader& model,
-                                                        std::vector<EncodedPoint> unchanged, const Path& scratch,
-                                                        const Generators& generators, const WorkSettings& settings);
+                                                        const Path& scratch, const Generators& generators,
+                                                        const WorkSettings& settings);
 
 // A registered client when a window begins. What it points to outlives it.
 struct Client {

@@ -85,6 +85,11 @@ Result<Sha512::Digest> ClientModel::digest(ThreadPool& pool) const {
   ZKAPEX_CHECK(failed.status());
   ZKAPEX_TRY(const Sha512::Digest curvature, store_.digest(pool));
   Sha512 hash;
+  std::vector<int64_t> other(layout.geometry().row);
+  for (uint64_t t = 0; t < layout.unchanged_rows(); ++t) {
+    ZKAPEX_CHECK(unchanged(t, other));
+    hash.update({reinterpret_cast<const uint8_t*>(other.data()), other.size() * sizeof(int64_t)});
+  }
   for (const Sha512::Digest& row : rows) hash.update(row);
   hash.update(curvature);
   return hash.finish();

@@ -13,12 +13,17 @@ namespace zkapex {
 // Reads covered weights of a checkpoint by coordinate: whole blocks, as provers ask for them. Both outlive it.
 [[nodiscard]] CoordinateReader checkpoint_coordinates(const Deployment& deployment, const Checkpoint& model);
 
+// Whole rows, from a number on.
+using RowReader = std::function<Status(uint64_t first_row, std::span<int64_t> out)>;
+
 class ClientModel : public ModelReader {
  public:
-  // All outlive this. The store was made for the deployment.
-  ClientModel(const Deployment& deployment, CoordinateReader read, const StoreReader& store)
-      : deployment_(deployment), read_(std::move(read)), store_(store) {}
+  // All outlive this. The store was made for the deployment. `others` gives whole rows of the tensors that are not
+  // covered, for registration.
+  ClientModel(const Deployment& deployment, CoordinateReader read, const StoreReader& store, RowReader others = {})
+      : deployment_(deployment), read_(std::move(read)), store_(store), others_(std::move(others)) {}
 
+  Status unchanged(uint64_t first_row, std::span<int64_t> out) const override { return others_(first_row, out); }
   Status weights(uint64_t first_row, std::span<int64_t> out) const override;
   Status squares(uint64_t first_slot, uint64_t slots, Squares& out) const override;
   Status square_rows(uint64_t slot, uint64_t first, std::span<int8_t> out) const override;
@@ -34,6 +39,7 @@ class ClientModel : public ModelReader {
   const Deployment& deployment_;
   CoordinateReader read_;
   const StoreReader& store_;
+  RowReader others_;
 };
 
 // θ_u as the operator gives it, block by block, in memory.

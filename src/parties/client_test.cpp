@@ -21,7 +21,7 @@ class ClientTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     world_ = new World();
-    world_->begin("registered", false);
+    world_->begin("registered");
     write_mask("w1", {0, 7, 8, 24});
     write_mask("w2", {0, 3, 7, 8, 24});
   }
@@ -148,7 +148,7 @@ TEST_F(ClientTest, AWindowWaitsUntilItIsSettled) {
   // Once more: it is known, and changes nothing. The other verdict comes too late.
   EXPECT_TRUE(settle(verdict(true, "w1"))->before);
   EXPECT_TRUE(says(refusal(verdict(false, "w1")), "accepted and settled before"));
-  EXPECT_TRUE(says(refusal(verdict(true)), "no such window is pending"));
+  EXPECT_TRUE(says(refusal(verdict(false)), "no such window is pending"));
   EXPECT_TRUE(says(refusal(window("w1", "b")), "'w1' was applied to this client already"));
   // The next window starts there.
   compute("w2", "b");
@@ -261,6 +261,37 @@ TEST_F(ClientTest, KilledAnywhereASettlementIsGoneOnWith) {
 }
 
 // The next command finishes it, whichever it is.
+TEST_F(ClientTest, KilledAnywhereASettlementIsRepeatedWithoutItsName) {
+  compute("w1", "a");
+  compute("w1", "b");
+  ASSERT_TRUE(settle(verdict(false, "", at("out/b.zka"))).ok());
+  const fs::path kept = at("kept");
+  fs::copy(client(), kept, fs::copy_options::recursive);
+  bool killed = true;
+  for (int fatal = 0; killed; ++fatal) {
+    fs::remove_all(client());
+    fs::copy(kept, client(), fs::copy_options::recursive);
+    killed = is_killed(fatal, [&](const std::function<void()>& change) {
+      SettleRequest fragile = verdict(true);
+      fragile.between_changes = change;
+      (void)settle(fragile);
+    });
+    const auto again = settle(verdict(true));
+    ASSERT_TRUE(again.ok()) << fatal << ": " << again.error().message;
+    EXPECT_EQ(again->window, "w1");
+    EXPECT_TRUE(again->before);
+  }
+  fs::remove_all(kept);
+  // Only what the kept proof shows to have been settled, and only where nothing waits.
+  EXPECT_TRUE(says(refusal(verdict(true, "", at("out/b.zka"))), "settled with another proof"));
+  compute("w2", "c");
+  const auto next = settle(verdict(true));
+  ASSERT_TRUE(next.ok()) << next.error().message;
+  EXPECT_FALSE(next->before);
+  ASSERT_TRUE(write_file(files().settled_proof(), bytes(at("out/a.zka")), {.overwrite = true}).ok());
+  EXPECT_TRUE(says(refusal(verdict(true)), "no such window is pending"));
+}
+
 TEST_F(ClientTest, AWindowStartsFromASettlementThatWasCutShort) {
   compute("w1");
   ASSERT_TRUE(is_killed(0, [&](const std::function<void()>& change) {
@@ -420,7 +451,6 @@ TEST_F(ClientTest, ANewRegistrationLeavesNothingOfTheOld) {
                                .model = at("model.safetensors"),
                                .store = at("store.zka"),
                                .client = "registered",
-                               .certificate = false,
                                .out = client()},
                               settings)
                   .ok());

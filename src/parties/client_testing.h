@@ -43,7 +43,7 @@ struct World {
     EXPECT_TRUE(write_file(folder / "psi.zka", mask.serialize()).ok());
     enroll("alice");
     registration = *read_public_file<RegistrationFile>(folder / "alice/registration.zka");
-    registered = *assume_registration(deployment, registration, pool);
+    registered = *assume_registration(deployment, registration);
     proof = *read_public_file<ProofFile>(folder / "alice/proof.zka");
   }
   ~World() { std::filesystem::remove_all(folder); }
@@ -51,17 +51,16 @@ struct World {
   World& operator=(const World&) = delete;
 
   // A client of that name registers in a folder of that name, does the window, and takes it for settled.
-  void enroll(const std::string& client, bool certificate = true, Operator op = Operator::kGroupObs) {
-    begin(client, certificate);
+  void enroll(const std::string& client, Operator op = Operator::kGroupObs) {
+    begin(client);
     const Status done = apply(client, op);
     EXPECT_TRUE(done.ok()) << done.error().message;
   }
-  void begin(const std::string& client, bool certificate = true) {
+  void begin(const std::string& client) {
     const auto begun = register_client({.deployment = folder / "deployment.zka",
                                         .model = folder / "model.safetensors",
                                         .store = folder / "store.zka",
                                         .client = client,
-                                        .certificate = certificate,
                                         .out = folder / client},
                                        settings);
     EXPECT_TRUE(begun.ok()) << begun.error().message;
@@ -101,7 +100,7 @@ struct World {
     for (uint64_t b = 0; b < deployment.layout().blocks(); ++b) {
       std::vector<int16_t> factor(triangle_size(4));
       const uint64_t real = triangle_size(deployment.layout().block(b).count);
-      for (uint64_t k = 0; k < real; ++k) factor[k] = static_cast<int16_t>(static_cast<int>(rng() % 8) - 4);
+      for (uint64_t k = 0; k < real; ++k) factor[k] = static_cast<int16_t>(static_cast<int>(rng() % 7) - 3);
       EXPECT_TRUE(writer.append(factor).ok());
     }
     EXPECT_TRUE(writer.finish().ok());

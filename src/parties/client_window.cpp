@@ -73,8 +73,8 @@ Result<WindowInputs> WindowInputs::open(const WindowSources& sources) {
                       std::move(store_file), std::move(model),        std::move(store)};
 }
 
-Result<Client> WindowInputs::client(ThreadPool& pool) const {
-  auto registered = assume_registration(deployment, registration, pool);
+Result<Client> WindowInputs::client() const {
+  auto registered = assume_registration(deployment, registration);
   if (!registered) return error("this client's registration: {}", registered.error().detail);
   const ClientSecret& secret = state.secret();
   ModelCommitment current{registered->digest, secret.windows, secret.rows};
@@ -91,7 +91,7 @@ Result<ComputedWindow> compute_window(const WindowInputs& inputs, Operator op, c
   Stopwatch watch;
   ZKAPEX_TRY(const WindowPlan plan, plan_window(inputs.deployment, inputs.mask, op, settings));
   const Generators generators = load_generators(plan.shape().generators(), settings);
-  ZKAPEX_TRY(const Client client, inputs.client(*settings.pool));
+  ZKAPEX_TRY(const Client client, inputs.client());
   watch.lap(seconds, "prepare");
   ZKAPEX_TRY(AppliedOperator applied, apply_operator(client, inputs.mask, op, settings));
   watch.lap(seconds, "apply");

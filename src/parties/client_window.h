@@ -29,7 +29,7 @@ struct WindowInputs {
 
   static Result<WindowInputs> open(const WindowSources& sources);
   // The client that they make up. They outlive it.
-  [[nodiscard]] Result<Client> client(ThreadPool& pool) const;
+  [[nodiscard]] Result<Client> client() const;
 };
 
 struct ComputedWindow {

@@ -20,6 +20,8 @@ void describe(const Deployment& deployment, nlohmann::ordered_json& values) {
   values["width"] = p.weights.width;
   values["certified_error"] = p.error.text();
   values["cap"] = fmt::format("{}/{}", p.cap_numerator, p.cap_denominator);
+  values["projections"] = p.projections;
+  values["proved_bits"] = {{"weights", p.weight_bits()}, {"curvature", p.curvature_range_bits()}};
   values["slack_bits"] = deployment.slack_bits();
   values["loose"] = deployment.loose();
 }

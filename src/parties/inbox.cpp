@@ -122,17 +122,9 @@ Result<size_t> longest_proof_file(const Deployment& deployment, const Mask& mask
 
 Result<size_t> longest_registration_file(const Deployment& deployment) {
   const Layout& layout = deployment.layout();
-  constexpr uint64_t kMaxParts = kMaxForks / 2;  // of each kind
-  size_t longest = 0;
-  for (const bool certificate : {false, true}) {
-    const RegistrationCut cut{finest_cut(layout.rows(), kMaxParts),
-                              certificate ? finest_cut(curvature_rows(layout), kMaxParts) : Segmentation{}};
-    ZKAPEX_TRY(const RegistrationPlan plan, RegistrationPlan::make(deployment, certificate, cut));
-    const uint64_t points = layout.unchanged_rows() + (certificate ? 0 : curvature_rows(layout));
-    longest = std::max(longest, plan.shape().bytes() + fields_with(cut.model) + fields_with(cut.curvature) +
-                                    points * sizeof(EncodedPoint));
-  }
-  return longest;
+  const Segmentation cut = finest_cut(layout.rows(), kMaxForks / 2);  // the rest is for the projections
+  ZKAPEX_TRY(const RegistrationPlan plan, RegistrationPlan::make(deployment, cut));
+  return plan.shape().bytes() + fields_with(cut);
 }
 
 }  // namespace zkapex

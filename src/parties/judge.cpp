@@ -54,8 +54,7 @@ class Court {
     }
     judgement.registration = client->registered.digest;
     judgement.start = client->current.digest();
-    judgement.certificate = client->registered.certificate;
-    ZKAPEX_CHECK(check_policy(policy_, client->registered, proof));
+    ZKAPEX_CHECK(check_policy(policy_, proof));
     const Deployment& deployment = ledger_.deployment();
     ZKAPEX_TRY(CheckedWindow checked, check_window_file(deployment, *client, mask_, proof, *settings_.pool));
     judgement.next = std::move(checked.next);

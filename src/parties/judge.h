@@ -16,7 +16,6 @@ struct Judgement {
   std::string client;                                 // as its proof says; empty where that cannot be read
   std::optional<Sha256::Digest> registration, start;  // digests from the ledger; none where the client is not in it
   Operator op = Operator::kGroupObs;
-  bool certificate = false;  // of the registration in the ledger
   size_t proof_bytes = 0;
   Sha256::Digest proof{};               // SHA-256 of the file
   std::optional<ModelCommitment> next;  // where an accepted window leads

@@ -13,8 +13,8 @@ class JudgeTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     world_ = new World();
-    world_->enroll("bob", false);
-    world_->enroll("carol", true, Operator::kMaskOnly);
+    world_->enroll("bob");
+    world_->enroll("carol", Operator::kMaskOnly);
   }
   static void TearDownTestSuite() {
     delete world_;
@@ -23,7 +23,7 @@ class JudgeTest : public ::testing::Test {
   // A ledger in which all three are registered and nobody has done a window.
   JudgeTest() : ledger_(new_ledger()) {
     for (const char* client : {"alice", "bob", "carol"}) {
-      const auto admission = admit(ledger_, *read_file(at(client) / "registration.zka", kMaxPublicFile), true, work());
+      const auto admission = admit(ledger_, *read_file(at(client) / "registration.zka", kMaxPublicFile), work());
       EXPECT_TRUE(admission.ok() && !admission->rejection) << client;
     }
   }
@@ -47,7 +47,7 @@ class JudgeTest : public ::testing::Test {
   }
 
   using Answers = std::vector<std::string>;
-  Answers answers(const std::vector<Submission>& submissions, const Policy& policy = {.allow_uncertified = true}) {
+  Answers answers(const std::vector<Submission>& submissions, const Policy& policy = {}) {
     judgements_ = *judge(ledger_, world_->mask, submissions, policy, work());
     Answers out;
     for (const Judgement& judgement : judgements_) {
@@ -66,12 +66,6 @@ World* JudgeTest::world_ = nullptr;
 TEST_F(JudgeTest, TheOperatorIsTheProvidersChoice) {
   EXPECT_EQ(answers({of("alice"), of("bob"), of("carol")}), (Answers{"accepted", "accepted", "operator"}));
   EXPECT_EQ(answers({of("alice"), of("carol")}, {.op = Operator::kMaskOnly}), (Answers{"operator", "accepted"}));
-}
-
-TEST_F(JudgeTest, ACertificateIsRequiredUnlessWaived) {
-  EXPECT_EQ(answers({of("alice"), of("bob")}, {}), (Answers{"accepted", "certificate"}));
-  EXPECT_TRUE(judgements_[0].certificate);
-  EXPECT_FALSE(judgements_[1].certificate);
 }
 
 TEST_F(JudgeTest, ABadFileIsItsOwnClientsRejection) {

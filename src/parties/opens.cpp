@@ -103,7 +103,7 @@ Result<OpensReport> what_it_opens(const Path& client, const Path& model_file, co
   ZKAPEX_TRY(const Deployment deployment, read_deployment(folder.deployment()));
   ZKAPEX_TRY(const RegistrationFile registration, read_public_file<RegistrationFile>(folder.registration()));
   ZKAPEX_TRY(std::vector<Candidate> candidates, candidates_of(folder, deployment));
-  const auto registered = assume_registration(deployment, registration, *settings.pool);
+  const auto registered = assume_registration(deployment, registration);
   if (!registered || registered->digest != candidates.front().secret.registration)
     return error("{} is not the registration of this secret", folder.registration().string());
   ZKAPEX_TRY(const Checkpoint model, Checkpoint::open(model_file));

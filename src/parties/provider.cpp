@@ -20,23 +20,17 @@ Result<OpenedRegistration, Rejection> open(const Deployment& deployment, const R
   if (file.deployment != deployment.digest()) {
     return Rejection{Reason::kDeployment, "the registration was made for another deployment"};
   }
-  Result<RegistrationPlan> plan = RegistrationPlan::make(deployment, file.certificate, file.cut);
+  Result<RegistrationPlan> plan = RegistrationPlan::make(deployment, file.cut);
   if (!plan) return Rejection{Reason::kStatement, plan.error().message};
   ZKAPEX_TRY(Proof proof, Proof::decode(file.proof, plan->shape()));
-  return OpenedRegistration{
-      *std::move(plan), std::move(proof), {&deployment, file.client, file.unchanged, file.curvature}};
+  return OpenedRegistration{*std::move(plan), std::move(proof), {&deployment, file.client}};
 }
 
-Result<Registered, Rejection> registered_by(const RegistrationFile& file, const OpenedRegistration& opened,
-                                            ThreadPool& pool) {
-  ZKAPEX_TRY(RegisteredRows rows, registered_rows(opened.statement, opened.plan, opened.proof, pool));
+Registered registered_by(const RegistrationFile& file, const OpenedRegistration& opened) {
+  RegisteredRows rows = registered_rows(opened.plan, opened.proof);
   const Sha256::Digest digest = file.digest();
-  return Registered{digest,
-                    file.client,
-                    file.certificate,
-                    file.unchanged,
-                    std::move(rows.curvature),
-                    {digest, {}, std::move(rows.model)}};
+  return {
+      digest, file.client, std::move(rows.unchanged), std::move(rows.curvature), {digest, {}, std::move(rows.model)}};
 }
 
 Result<WindowPlan, Rejection> plan_of(const Deployment& deployment, const Mask& mask, const ProofFile& file) {
@@ -69,18 +63,16 @@ Verdict check_history(const ClientRecord& client, const Mask& mask) {
 
 }  // namespace
 
-Result<Registered, Rejection> assume_registration(const Deployment& deployment, const RegistrationFile& file,
-                                                  ThreadPool& pool) {
+Result<Registered, Rejection> assume_registration(const Deployment& deployment, const RegistrationFile& file) {
   ZKAPEX_TRY(const OpenedRegistration opened, open(deployment, file));
-  return registered_by(file, opened, pool);
+  return registered_by(file, opened);
 }
 
 Result<CheckedRegistration, Rejection> check_registration_file(const Deployment& deployment,
                                                                const RegistrationFile& file, ThreadPool& pool) {
   ZKAPEX_TRY(const OpenedRegistration opened, open(deployment, file));
   ZKAPEX_TRY(PointSum sum, check_registration(opened.statement, opened.plan, opened.proof, pool));
-  ZKAPEX_TRY(Registered registered, registered_by(file, opened, pool));
-  return CheckedRegistration{std::move(registered), std::move(sum)};
+  return CheckedRegistration{registered_by(file, opened), std::move(sum)};
 }
 
 Result<Registered, Rejection> verify_registration_file(const Deployment& deployment, const RegistrationFile& file,
@@ -90,13 +82,11 @@ Result<Registered, Rejection> verify_registration_file(const Deployment& deploym
   return std::move(checked.registered);
 }
 
-Verdict check_policy(const Policy& policy, const Registered& registered, const ProofFile& file) {
+Verdict check_policy(const Policy& policy, const ProofFile& file) {
   if (file.op != policy.op) {
     return Rejection{Reason::kOperator,
                      fmt::format("the client applied {}, {} is due", name(file.op), name(policy.op))};
   }
-  if (!registered.certificate && !policy.allow_uncertified)
-    return Rejection{Reason::kCertificate, "the registration does not prove its curvature's range"};
   return Done{};
 }
 

@@ -19,13 +19,12 @@ struct ClientRecord {
 // What is due is for the provider to say, not for the client's file.
 struct Policy {
   Operator op = Operator::kGroupObs;
-  bool allow_uncertified = false;  // accept a curvature whose range is not proved, and certify no error then
 };
-[[nodiscard]] Verdict check_policy(const Policy& policy, const Registered& registered, const ProofFile& file);
+[[nodiscard]] Verdict check_policy(const Policy& policy, const ProofFile& file);
 
 // The file's commitments, taken as they are: of a registration that was verified before, or is one's own.
 [[nodiscard]] Result<Registered, Rejection> assume_registration(const Deployment& deployment,
-                                                                const RegistrationFile& file, ThreadPool& pool);
+                                                                const RegistrationFile& file);
 // The same, and what must add up to the identity for the proof to hold.
 struct CheckedRegistration {
   Registered registered;

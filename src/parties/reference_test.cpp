@@ -27,7 +27,6 @@ struct PublicFiles {
 
 struct ClientOptions {
   std::string name = "client 1";
-  bool certificate = false;
   bool false_registration = false;  // its range proof does not hold, though windows go on from it
 };
 
@@ -37,17 +36,15 @@ class Client {
   Client(const WindowOptions& window, const ClientOptions& options, ThreadPool& pool)
       : window_(window, pool), pool_(pool) {
     const Deployment& deployment = *window_.deployment;
-    const Layout& layout = deployment.layout();
-    const RegistrationCut cut{cut_rows(layout.rows(), 2),
-                              options.certificate ? cut_rows(curvature_rows(layout), 9) : Segmentation{}};
-    const RegistrationPlan plan = *RegistrationPlan::make(deployment, options.certificate, cut);
-    ProvedRegistration proved = *prove_registration({&deployment, options.name, window_.unchanged.encoded, {}}, plan,
-                                                    TestWindow::Before(window_), 1 << 12, window_.generators(), pool);
+    const Segmentation cut = cut_rows(deployment.layout().rows(), 2);
+    const RegistrationPlan plan = *RegistrationPlan::make(deployment, cut);
+    ProvedRegistration proved = prove_registration({&deployment, options.name}, plan, TestWindow::Before(window_),
+                                                   1 << 12, window_.generators(), pool)
+                                    .value();
     Bytes proof = proved.proof.encode();
     if (options.false_registration) proof[proof.size() - 32] ^= 1;
-    registration_ = {deployment.digest(), options.name, options.certificate, cut, window_.unchanged.encoded,
-                     proved.curvature,    proof};
-    registered_ = *assume_registration(deployment, registration_, pool);
+    registration_ = {deployment.digest(), options.name, cut, proof};
+    registered_ = *assume_registration(deployment, registration_);
     current_ = registered_.model;
     blindings_ = std::move(proved.model_blindings);
     curvature_blindings_ = std::move(proved.curvature_blindings);
@@ -131,8 +128,8 @@ class ReferenceTest : public ::testing::Test {
                           const Generators& generators) {
     ZKAPEX_TRY(const auto registration, submitted<RegistrationFile>(files.registration));
     ZKAPEX_TRY(const auto proof, submitted<ProofFile>(files.proof));
-    ZKAPEX_TRY(const Registered registered, assume_registration(deployment, registration, pool_));
-    ZKAPEX_CHECK(check_policy(due_, registered, proof));
+    ZKAPEX_TRY(const Registered registered, assume_registration(deployment, registration));
+    ZKAPEX_CHECK(check_policy(due_, proof));
     ClientRecord client{registered, registered.model, {}};
     if (files.commitment) {
       ZKAPEX_TRY(client.current, submitted<ModelCommitment>(*files.commitment));
@@ -161,7 +158,6 @@ class ReferenceTest : public ::testing::Test {
         "python3 reference/verify.py --operator {} --deployment {} --registration {} --mask {} --proof {} -o {}",
         name(due_.op), put("deployment.zka", files.deployment), put("registration.zka", files.registration),
         put("mask.zka", files.mask), put("proof.zka", files.proof), next().string());
-    if (due_.allow_uncertified) command += " --allow-uncertified";
     if (files.commitment) command += " --commitment " + put("commitment.zka", *files.commitment);
     if (files.last_mask) command += " --last-mask " + put("last.zka", *files.last_mask);
     std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
@@ -194,12 +190,12 @@ class ReferenceTest : public ::testing::Test {
   [[nodiscard]] Path next() const { return folder_ / "next.zka"; }
 
   const Path folder_ = std::filesystem::temp_directory_path() / fmt::format("zkapex-reference-{}", getpid());
-  Policy due_{.allow_uncertified = true};
+  Policy due_;
   ThreadPool pool_{2};
 };
 
 TEST_F(ReferenceTest, AWindowAndTheNextAreAcceptedByBoth) {
-  Client client({}, {.certificate = true}, pool_);
+  Client client({}, {}, pool_);
   for (const char* window : {"window 1", "window 2"}) {
     const PublicFiles files = client.unlearn(window);
     expect_answer(files, client.generators(), "accepted");
@@ -221,10 +217,8 @@ TEST_F(ReferenceTest, OtherShapesAreAcceptedByBoth) {
 }
 
 TEST_F(ReferenceTest, BothAskForWhatIsDue) {
-  Client plain({.tensors = {20}}, {}, pool_), masked({.tensors = {20}, .op = Operator::kMaskOnly}, {}, pool_);
+  Client masked({.tensors = {20}, .op = Operator::kMaskOnly}, {}, pool_);
   expect_answer(masked.unlearn("window 1"), masked.generators(), "operator");
-  due_ = {};
-  expect_answer(plain.unlearn("window 1"), plain.generators(), "certificate");
 }
 
 TEST_F(ReferenceTest, ASoundWindowDoesNotSaveAFalseRegistration) {

@@ -22,19 +22,6 @@ struct RegistrationInputs {
   }
 };
 
-// Blindings are hedged with what they hide.
-Result<CommittedRows> commit_uncovered_of(const std::string& client, const RegistrationInputs& inputs,
-                                          const Generators& generators, ThreadPool& pool) {
-  const Layout& layout = inputs.deployment.layout();
-  Sha512 uncovered;
-  for (size_t k = 0; k < layout.tensors().size(); ++k) {
-    if (!layout.tensors()[k].covered) uncovered.update(inputs.model.tensors()[k].data());
-  }
-  ZKAPEX_TRY(Nonces nonces,
-             Nonces::create({view("unchanged"), view(client), inputs.deployment.digest(), uncovered.finish()}));
-  return commit_uncovered(inputs.deployment, inputs.model, generators, nonces, pool);
-}
-
 // The secret is on disk before anything is replaced, and gets its name last. What an earlier registration left beside
 // it belongs to nobody any more.
 Status save(const ClientFolder& folder, const Deployment& deployment, const Bytes& registration,
@@ -69,16 +56,14 @@ Result<RegisterReport> register_client(const RegisterRequest& request, const Wor
                  folder.secret().string());
   }
   remove_stale_temporaries(folder.folder);
-  ZKAPEX_TRY(const RegistrationPlan plan, plan_registration(deployment, request.certificate, settings));
+  ZKAPEX_TRY(const RegistrationPlan plan, plan_registration(deployment, settings));
   const Generators generators = load_generators(plan.shape().generators(), settings);
   watch.lap(report.seconds, "prepare");
 
-  ZKAPEX_TRY(CommittedRows uncovered, commit_uncovered_of(request.client, inputs, generators, *settings.pool));
-  watch.lap(report.seconds, "commit_unchanged");
   const CoordinateReader read = checkpoint_coordinates(deployment, inputs.model);
-  const ClientModel model(deployment, read, inputs.store);
-  ZKAPEX_TRY(NewRegistration made, make_registration(deployment, request.client, plan, model, uncovered.encoded,
-                                                     request.out, generators, settings));
+  const ClientModel model(deployment, read, inputs.store, uncovered_rows(deployment, inputs.model));
+  ZKAPEX_TRY(NewRegistration made,
+             make_registration(deployment, request.client, plan, model, request.out, generators, settings));
   watch.lap(report.seconds, "commit_and_prove");
 
   const ClientSecret secret{.deployment = deployment.digest(),
@@ -88,9 +73,9 @@ Result<RegisterReport> register_client(const RegisterRequest& request, const Wor
                             .store_file = std::filesystem::absolute(request.store).string(),
                             .windows = {},
                             .rows = made.registered.model.rows,
-                            .model_blindings = std::move(made.model_blindings),
-                            .curvature_blindings = std::move(made.curvature_blindings),
-                            .uncovered_blindings = std::move(uncovered.blindings),
+                            .model_blindings = std::move(made.proved.model_blindings),
+                            .curvature_blindings = std::move(made.proved.curvature_blindings),
+                            .uncovered_blindings = std::move(made.proved.unchanged_blindings),
                             .uncovered = digest_uncovered(deployment.layout(), inputs.model)};
   const Bytes bytes = made.file.encode();
   ZKAPEX_CHECK(save(folder, deployment, bytes, secret, read, settings.force));

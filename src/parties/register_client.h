@@ -11,7 +11,6 @@ namespace zkapex {
 struct RegisterRequest {
   Path deployment, model, store;
   std::string client;
-  bool certificate = true;
   Path out;  // the client's folder
 };
 struct RegisterReport {

@@ -63,6 +63,14 @@ Result<SettleReport> settled_before(const ClientFolder& client, const std::strin
   return SettleReport{window, true, {}, done};
 }
 
+// Whether an earlier call, stopped before it could say so, has settled the last window: nothing waits, and the proof
+// that was kept is that window's.
+bool was_settled(const ClientFolder& client, const History& done, const std::vector<Attempt>& pending) {
+  if (done.empty() || !pending.empty()) return false;
+  const auto proof = read_public_file<ProofFile>(client.settled_proof());
+  return proof.ok() && proof->window == done.back().window;
+}
+
 // Those that the request is about.
 Result<std::vector<Attempt>> named_attempts(const SettleRequest& request, const std::string& id,
                                             std::vector<Attempt> attempts) {
@@ -130,20 +138,18 @@ Status recover(const ClientFolder& client, const std::function<void()>& between_
 Result<SettleReport> settle(const SettleRequest& request) {
   const ClientFolder client{request.client};
   ZKAPEX_TRY(const FolderLock lock, FolderLock::take(client.folder));
-  std::error_code ignored;
-  const bool unfinished = fs::exists(client.settling(), ignored);
   ZKAPEX_CHECK(recover(client, request.between_changes));
   ZKAPEX_TRY(const Deployment deployment, read_deployment(client.deployment()));
   ZKAPEX_TRY(const ClientSecret current, read_secret_header(client.secret()));
   const History& done = current.windows;
   ZKAPEX_TRY(const std::string id, named_id(request));
-  if (unfinished && request.accepted && request.window.empty())
-    return settled_before(client, done.back().window, id, done);
   if (has_applied(done, request.window)) {
     if (request.accepted) return settled_before(client, request.window, id, done);
     return error("the window '{}' was accepted and settled before", request.window);
   }
   ZKAPEX_TRY(std::vector<Attempt> pending, pending_attempts(client));
+  if (request.accepted && request.window.empty() && was_settled(client, done, pending))
+    return settled_before(client, done.back().window, id, done);
   ZKAPEX_TRY(const std::vector<Attempt> attempts, named_attempts(request, id, std::move(pending)));
   if (!one_window(attempts)) return error("several windows are pending; say which by --window: {}", list_of(attempts));
   if (attempts.size() > 1 && (request.accepted || !request.all))

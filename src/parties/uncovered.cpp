@@ -46,21 +46,22 @@ Status read_uncovered_row(const Deployment& deployment, const LayoutTensor& tens
   return read_unchanged(view, deployment.parameters().weights.fraction_bits, row * n, out.first(count));
 }
 
-Result<CommittedRows> commit_uncovered(const Deployment& deployment, const Checkpoint& model,
-                                       const Generators& generators, Nonces& nonces, ThreadPool& pool) {
-  const Layout& layout = deployment.layout();
-  CommittedRows out;
-  std::vector<int64_t> row(layout.geometry().row);
-  for (size_t k = 0; k < layout.tensors().size(); ++k) {
-    const LayoutTensor& tensor = layout.tensors()[k];
-    if (tensor.covered) continue;
-    for (uint64_t t = 0; t < tensor.rows; ++t) {
-      ZKAPEX_CHECK(read_uncovered_row(deployment, tensor, model.tensors()[k], t, row));
-      ZKAPEX_TRY(const CommittedRows committed, commit_integers_var(generators, row, row.size(), nonces, pool));
-      out.append(committed);
+RowReader uncovered_rows(const Deployment& deployment, const Checkpoint& model) {
+  return [&deployment, &model](uint64_t first_row, std::span<int64_t> out) -> Status {
+    const Layout& layout = deployment.layout();
+    const uint64_t n = layout.geometry().row;
+    uint64_t row = first_row;
+    for (size_t k = 0; k < layout.tensors().size() && !out.empty(); ++k) {
+      const LayoutTensor& tensor = layout.tensors()[k];
+      if (tensor.covered) continue;
+      for (; row < tensor.first_row + tensor.rows && !out.empty(); ++row, out = out.subspan(n)) {
+        const Status read =
+            read_uncovered_row(deployment, tensor, model.tensors()[k], row - tensor.first_row, out.first(n));
+        if (!read) return read;
+      }
     }
-  }
-  return out;
+    return Done{};
+  };
 }
 
 }  // namespace zkapex

@@ -2,7 +2,7 @@
 // client knows them again.
 #pragma once
 
-#include "argument/row_openings.h"
+#include "parties/client_model.h"
 #include "unlearning/deployment.h"
 #include "weights/checkpoint.h"
 
@@ -20,10 +20,10 @@ struct TensorDigest {
 [[nodiscard]] Status check_uncovered(const Layout& layout, const Checkpoint& model,
                                      const std::vector<TensorDigest>& registered);
 
-// Row `row` of an uncovered tensor, zero on padding. They are committed, not proved: any integer will do.
+// Row `row` of an uncovered tensor, zero on padding.
 [[nodiscard]] Status read_uncovered_row(const Deployment& deployment, const LayoutTensor& tensor,
                                         const TensorView& view, uint64_t row, std::span<int64_t> out);
-[[nodiscard]] Result<CommittedRows> commit_uncovered(const Deployment& deployment, const Checkpoint& model,
-                                                     const Generators& generators, Nonces& nonces, ThreadPool& pool);
+// All such rows, one after another. Both outlive it.
+[[nodiscard]] RowReader uncovered_rows(const Deployment& deployment, const Checkpoint& model);
 
 }  // namespace zkapex

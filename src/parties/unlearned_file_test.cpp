@@ -81,7 +81,7 @@ TEST_F(UnlearnedFileTest, F32AndF64) {
   EXPECT_EQ(written({0, kOne - kOne / (1 << 24), 0, 0, 0, 5}), "");
   EXPECT_EQ(written({0, kOne - kOne / (1 << 25), 0, 0, 0, 5}), "covered F32 to F64");
   make(Dtype::kF64);
-  EXPECT_EQ(written({(int64_t{1} << 39) - 1, -(int64_t{1} << 39), 0, 0, 0, 5}), "");
+  EXPECT_EQ(written({(int64_t{1} << 39) - 1, -((int64_t{1} << 39) - 1), 0, 0, 0, 5}), "");
 }
 
 }  // namespace

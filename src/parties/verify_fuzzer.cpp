@@ -113,15 +113,11 @@ void fuzz_registration(Provider& provider, Choices choices) {
   RegistrationFile file;
   file.deployment = provider.deployment.digest();
   file.client = "c";
-  file.certificate = choices.next() % 2 == 1;
-  file.cut.model = cut(layout.rows(), choices);
-  if (file.certificate) file.cut.curvature = cut(curvature_rows(layout), choices);
-  file.unchanged = provider.registered.unchanged;
-  if (!file.certificate) file.curvature = provider.registered.curvature;
-  const auto plan = RegistrationPlan::make(provider.deployment, file.certificate, file.cut);
+  file.cut = cut(layout.rows(), choices);
+  const auto plan = RegistrationPlan::make(provider.deployment, file.cut);
   if (plan.ok()) file.proof = well_formed_proof(plan->shape(), provider, choices);
   require_refused(verify_registration_file(provider.deployment, file, provider.generators, provider.pool).ok());
-  (void)assume_registration(provider.deployment, file, provider.pool);
+  (void)assume_registration(provider.deployment, file);
 }
 
 // Contents of files as they are, with a right digest.

@@ -16,7 +16,7 @@ size_t count(const std::string& text, const std::string& what) {
 
 TEST(Chart, DrawsEveryPointOfALineAndNoneThatIsNotANumber) {
   const Chart chart{
-      .title = "a < b",
+      .title = "a < b > c & \"d\"",
       .panels = {{.title = "one",
                   .x_title = "x",
                   .y_title = "y",
@@ -27,7 +27,7 @@ TEST(Chart, DrawsEveryPointOfALineAndNoneThatIsNotANumber) {
   EXPECT_EQ(count(svg, "<circle"), 2U);
   EXPECT_EQ(count(svg, "stroke line dashed"), 1U);
   EXPECT_EQ(count(svg, "stroke line\""), 1U);
-  EXPECT_NE(svg.find("a &lt; b"), std::string::npos);
+  EXPECT_NE(svg.find("a &lt; b &gt; c &amp; &quot;d&quot;"), std::string::npos);
   EXPECT_NE(svg.find("xmlns="), std::string::npos);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
   EXPECT_EQ(count(svg, ">1e-08<"), 1U);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/result_testing.h"
 #include "data/documents.h"
 #include "data/folders_testing.h"
 
@@ -10,15 +11,14 @@ namespace {
 
 using nlohmann::json;
 
-class ConfigTest : public testing::Test {
+class ConfigTest : public ::testing::Test {
  protected:
   std::filesystem::path write(const std::string& name, const json& document) {
     EXPECT_TRUE(write_json(folder_ / name, document).ok());
     return folder_ / name;
   }
   std::string refusal(const json& document) {
-    const auto loaded = ExperimentConfig::load(write("x.json", document), "x", false);
-    return loaded.ok() ? "" : loaded.error().message;
+    return testing::refusal(ExperimentConfig::load(write("x.json", document), "x", false));
   }
 
   TemporaryDirectory directory_{"config"};
@@ -56,6 +56,10 @@ TEST_F(ConfigTest, RefusesWhatItDoesNotUnderstand) {
   EXPECT_NE(refusal(json::array()).find("must be an object"), std::string::npos);
   EXPECT_NE(refusal({{"experiment", "x"}, {"base", "none.json"}, {"settings", json::object()}}).find("none.json"),
             std::string::npos);
+  write("base.json", {{"experiment", "base"}, {"base", "x.json"}, {"settings", json::object()}});
+  EXPECT_NE(
+      refusal({{"experiment", "x"}, {"base", "base.json"}, {"settings", json::object()}}).find("cannot have a base"),
+      std::string::npos);
   ASSERT_TRUE(write_text(folder_ / "broken.json", "{").ok());
   EXPECT_FALSE(ExperimentConfig::load(folder_ / "broken.json", "x", false).ok());
 }
@@ -99,9 +103,9 @@ TEST(ConfigReader, RefusesValuesThatWouldChange) {
     return !reader.read("v", target).finish().ok();
   };
   EXPECT_TRUE(refused(1.5, int64_t{}));
-  EXPECT_TRUE(refused(true, int64_t{}));
+  EXPECT_TRUE(refused(true, int32_t{}));
   EXPECT_TRUE(refused(-1, uint64_t{}));
-  EXPECT_TRUE(refused(4294967296, uint32_t{}));
+  EXPECT_TRUE(refused(4294967296U, uint32_t{}));
   EXPECT_TRUE(refused("1", double{}));
   EXPECT_TRUE(refused(1, std::string()));
   EXPECT_TRUE(refused({1, "x"}, std::vector<double>()));
@@ -113,12 +117,13 @@ TEST(ConfigReader, NamesTheMemberThatIsWrong) {
   const json object = {{"a", 1}, {"b", 2}};
   int a = 0, c = 0;
   ConfigReader missing(object, "settings.x");
-  EXPECT_EQ(missing.read("a", a).read("c", c).finish().error().message, "settings.x.c is missing");
+  EXPECT_EQ(testing::refusal(missing.read("a", a).read("c", c).finish()), "settings.x.c is missing");
   ConfigReader unknown(object, "settings.x");
-  EXPECT_EQ(unknown.read("a", a).finish().error().message, "settings.x has 'b', which means nothing here");
+  EXPECT_EQ(testing::refusal(unknown.read("a", a).finish()), "settings.x has 'b', which means nothing here");
   ConfigReader bad(object, "settings.x");
   bad.read("a", a).read("b", c).require(a > 1, "a", "must be more");
-  EXPECT_EQ(bad.finish().error().message, "settings.x.a must be more");
+  bad.read("c", c);
+  EXPECT_EQ(testing::refusal(bad.finish()), "settings.x.a must be more");
 }
 
 }  // namespace

@@ -5,12 +5,15 @@
 #include <atomic>
 #include <thread>
 
+#include "base/result_testing.h"
 #include "data/documents.h"
 #include "data/folders_testing.h"
 #include "tables/cells.h"
 
 namespace zkapex {
 namespace {
+
+using testing::refusal;
 
 using nlohmann::json;
 using nlohmann::ordered_json;
@@ -19,13 +22,14 @@ using nlohmann::ordered_json;
 struct Log {
   std::atomic<int> computed = 0;
   std::string failing;
+  std::vector<std::string> variants = {"a", "b=2"};
 };
 
 class Toy final : public Experiment {
  public:
   Toy(Log& log, double factor) : log_(log), factor_(factor) {}
 
-  [[nodiscard]] std::vector<std::string> variants() const override { return {"a", "b=2"}; }
+  [[nodiscard]] std::vector<std::string> variants() const override { return log_.variants; }
   [[nodiscard]] Result<ordered_json> run(const std::string& variant, uint64_t seed,
                                          const CellWork& work) const override {
     if (variant == log_.failing) return error("it failed");
@@ -47,7 +51,7 @@ class Toy final : public Experiment {
   double factor_;
 };
 
-class RunnerTest : public testing::Test {
+class RunnerTest : public ::testing::Test {
  protected:
   void SetUp() override {
     set_factor(1);
@@ -176,7 +180,13 @@ TEST_F(RunnerTest, DamagedCellsAreRefused) {
   ASSERT_FALSE(damaged.ok());
   EXPECT_NE(damaged.error().message.find("a-seed2.json is not a cell"), std::string::npos);
   std::filesystem::copy_file(cell("a-seed1"), cell("a-seed2"), std::filesystem::copy_options::overwrite_existing);
-  EXPECT_NE(run().error().message.find("another cell than its name says"), std::string::npos);
+  EXPECT_NE(refusal(run()).find("another cell than its name says"), std::string::npos);
+}
+
+TEST_F(RunnerTest, VariantsAreNamesOfFiles) {
+  log_.variants = {"a", "../b"};
+  EXPECT_EQ(refusal(run()), "'../b' cannot be the name of a file");
+  EXPECT_EQ(log_.computed, 0);
 }
 
 TEST_F(RunnerTest, ProcessesShareTheWork) {
@@ -207,6 +217,29 @@ TEST(Cells, NamesOfVariants) {
   for (const char* good : {"a", "ours-k=0.04-damping=1e-08", "neggrad+", "f2_6-ours"})
     EXPECT_TRUE(is_variant_name(good));
   for (const char* bad : {"", ".", "..", "a/b", "a b", "ü", ".hidden"}) EXPECT_FALSE(is_variant_name(bad));
+}
+
+TEST(Cells, EveryMemberIsChecked) {
+  const TemporaryDirectory directory("cells");
+  const CellStore store(directory.path());
+  const CellKey key{"toy", "a", 2, "0123"};
+  EXPECT_FALSE(store.load(key)->has_value());
+  ASSERT_TRUE(store.save(key, {{"figures", {{"value", 1}}}}).ok());
+  const json good = *read_json(store.file(key));
+  const auto message = [&](const char* member, const json& value) {
+    json changed = good;
+    changed[member] = value;
+    EXPECT_TRUE(write_json(store.file(key), changed).ok());
+    return refusal(store.load(key));
+  };
+  EXPECT_EQ(message("seconds", 3), "(accepted)");
+  EXPECT_NE(message("format", "zkapex-row").find("is not a cell"), std::string::npos);
+  EXPECT_NE(message("version", 2).find("is not a cell"), std::string::npos);
+  EXPECT_NE(message("figures", 1).find("is not a cell"), std::string::npos);
+  EXPECT_NE(message("experiment", "other").find("another cell"), std::string::npos);
+  EXPECT_NE(message("variant", "b").find("another cell"), std::string::npos);
+  EXPECT_NE(message("seed", 3).find("another cell"), std::string::npos);
+  EXPECT_NE(message("configuration", "4567").find("other settings"), std::string::npos);
 }
 
 TEST(Cells, TheDigestIsOfAllThatDecides) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <random>
 
+#include "base/result_testing.h"
+
 namespace zkapex {
 namespace {
 
@@ -145,6 +147,14 @@ TEST_F(ApplyTest, TheCapIsExact) {
   const auto capped = apply_group_obs(strict, mask_, copied, *read, sink, pool);
   ASSERT_FALSE(capped.ok());
   EXPECT_NE(capped.error().message.find("cap"), std::string::npos) << capped.error().message;
+}
+
+TEST_F(ApplyTest, AnotherModelIsRefused) {
+  const auto layout = Layout::make({{"m.0", Dtype::kF32, {10, 12}}}, {"m.{i}"}, {.block = 12, .row = 256});
+  const auto other = Deployment::make(*layout, {});
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  EXPECT_NE(testing::refusal(checkpoint_blocks(*other, *checkpoint_)).find("tensor 'm.0' has shape"),
+            std::string::npos);
 }
 
 TEST_F(ApplyTest, ErrorsNameTheBlock) {

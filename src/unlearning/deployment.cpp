@@ -1,6 +1,9 @@
 #include "unlearning/deployment.h"
 
 #include <algorithm>
+#include <bit>
+
+#include "base/bits.h"
 
 namespace zkapex {
 
@@ -48,19 +51,53 @@ Status check_supported(const Parameters& p) {
   return Done{};
 }
 
+Status check_projections(const Geometry& g, const Parameters& p) {
+  if (p.projections < Deployment::kMinProjections || p.projections > Deployment::kMaxProjections)
+    return error("{} projections are outside {} to {}", p.projections, Deployment::kMinProjections,
+                 Deployment::kMaxProjections);
+  for (const uint64_t chunk : {p.weight_chunk, p.curvature_chunk, p.other_chunk}) {
+    if (!std::has_single_bit(chunk) || chunk > std::min(g.row, Deployment::kMaxChunk))
+      return error("chunks of {} are not a power of two up to the row length and {}", chunk, Deployment::kMaxChunk);
+  }
+  if (p.weight_bits() > 63)
+    return error("projections of {} weights of {} bits do not fit 63 bits", p.weight_chunk, p.weights.width);
+  return Done{};
+}
+
+// The largest chunks with which nothing wraps around: the larger, the fewer projections. Of the curvature first, which
+// has the most entries.
+void choose_chunks(const Geometry& g, uint64_t padded_size, uint32_t slack_bits, Parameters& p) {
+  const uint64_t most = std::min(g.row, Deployment::kMaxChunk);
+  if (p.other_chunk == 0) p.other_chunk = std::min<uint64_t>(most, uint64_t{1} << 12);
+  const bool free_curvature = p.curvature_chunk == 0, free_weights = p.weight_chunk == 0;
+  if (!free_curvature && !free_weights) return;
+  if (free_curvature) p.curvature_chunk = most;
+  for (;; p.curvature_chunk /= 2) {
+    if (free_weights) p.weight_chunk = most;
+    for (;; p.weight_chunk /= 2) {
+      if (p.weight_bits() <= 63 && check_no_wrap(g, p, padded_size, slack_bits)) return;
+      if (!free_weights || p.weight_chunk == 1) break;
+    }
+    if (!free_curvature || p.curvature_chunk == 1) return;
+  }
+}
+
 }  // namespace
 
+uint32_t Parameters::weight_bits() const { return weights.width + log2_ceil(weight_chunk); }
+uint32_t Parameters::curvature_range_bits() const { return curvature_bits + log2_ceil(curvature_chunk); }
+
 Status check_no_wrap(const Geometry& g, const Parameters& p, uint64_t padded_size, uint32_t slack_bits) {
-  // The largest |y|: the certificate bounds every entry of the S x S square, triangular or not.
-  const Wide y = (Wide(g.stride()) * Wide(g.block) * Wide::power_of_two(2 * (p.curvature_bits - 1)) + Wide(p.floor)) *
-                 (Wide::power_of_two(p.weights.width) - Wide(1));
+  // The largest |y|: every entry of the S x S square is bounded, triangular or not.
+  const Wide entry = Wide::power_of_two(p.curvature_range_bits()) - Wide(1);
+  const Wide move = Wide(2) * (Wide::power_of_two(p.weight_bits()) - Wide(1));
+  const Wide y = (Wide(g.stride()) * Wide(g.block) * entry * entry + Wide(p.floor)) * move;
   const Wide slack = Wide::power_of_two(slack_bits), room = quarter_of_the_field();
   if (Wide(g.block) * y * y + slack >= room)
     return error(
         "blocks of {} with {}-bit curvature and {}-bit weights can wrap around in the field: lower one of them",
         g.block, p.curvature_bits, p.weights.width);
-  const Wide moved =
-      (Wide(p.cap_numerator) + Wide(p.cap_denominator)) * Wide(padded_size) * Wide::power_of_two(2 * p.weights.width);
+  const Wide moved = (Wide(p.cap_numerator) + Wide(p.cap_denominator)) * Wide(padded_size) * move * move;
   if (moved + slack >= room)
     return error("a cap of {}/{} over {} weights of {} bits can wrap around in the field: lower one of them",
                  p.cap_numerator, p.cap_denominator, padded_size, p.weights.width);
@@ -70,7 +107,7 @@ Status check_no_wrap(const Geometry& g, const Parameters& p, uint64_t padded_siz
 Result<Deployment> Deployment::make(Layout layout, const Parameters& parameters) {
   ZKAPEX_CHECK(check_supported(parameters));
   Deployment out(std::move(layout), parameters);
-  const Parameters& p = out.parameters_;
+  Parameters& p = out.parameters_;
   if (out.layout_.geometry().row < kMinRow)
     return error("rows of {} entries are shorter than {}", out.layout_.geometry().row, kMinRow);
   out.residual_bound_ = residual_bound_of(p);
@@ -91,9 +128,15 @@ Result<Deployment> Deployment::make(Layout layout, const Parameters& parameters)
   if (planes > kMaxPlanes)
     return error("a window would have {} bit planes, more than {}: use larger blocks than {}", planes, kMaxPlanes,
                  out.layout_.geometry().block);
+  choose_chunks(out.layout_.geometry(), out.layout_.padded_size(), out.slack_bits_, p);
+  ZKAPEX_CHECK(check_projections(out.layout_.geometry(), p));
   ZKAPEX_CHECK(check_no_wrap(out.layout_.geometry(), p, out.layout_.padded_size(), out.slack_bits_));
   ZKAPEX_CHECK(check_says_something(out.layout_.geometry(), p));
   return out;
+}
+
+int64_t Deployment::largest_other() const {
+  return ((int64_t{1} << (Parameters::kOtherBits - 1)) - 1) / static_cast<int64_t>(parameters_.other_chunk);
 }
 
 std::vector<std::string> Deployment::loose() const {
@@ -119,6 +162,10 @@ Bytes Deployment::content() const {
   out.u32(p.error.places);
   out.u64(p.cap_numerator);
   out.u64(p.cap_denominator);
+  out.u32(p.projections);
+  out.u64(p.weight_chunk);
+  out.u64(p.curvature_chunk);
+  out.u64(p.other_chunk);
   layout_.serialize(out);
   return out.take();
 }
@@ -136,6 +183,12 @@ Result<Deployment> Deployment::parse(ByteView file) {
   ZKAPEX_TRY(p.error, Decimal::from_parts(digits, places));
   ZKAPEX_TRY(p.cap_numerator, in.u64());
   ZKAPEX_TRY(p.cap_denominator, in.u64());
+  ZKAPEX_TRY(p.projections, in.u32());
+  ZKAPEX_TRY(p.weight_chunk, in.u64());
+  ZKAPEX_TRY(p.curvature_chunk, in.u64());
+  ZKAPEX_TRY(p.other_chunk, in.u64());
+  if (p.weight_chunk == 0 || p.curvature_chunk == 0 || p.other_chunk == 0)
+    return error("a chunk of 0 is not a power of two");
   ZKAPEX_TRY(Layout layout, Layout::parse(in));
   ZKAPEX_CHECK(in.finish());
   return make(std::move(layout), p);

@@ -16,6 +16,15 @@ struct Parameters {
   Decimal error{.digits = 1, .places = 5};  // ε: how far each block of weights may be from the exact operator
   uint64_t cap_numerator = 4;               // den Σ_C x² <= num Σ_M x²: how far compensation may move the model
   uint64_t cap_denominator = 1;
+  // How ranges are proved (docs/argument.md, section 14): λ projections of chunks of m entries. A chunk of 0 is chosen
+  // by Deployment::make.
+  uint32_t projections = 192;
+  uint64_t weight_chunk = 0, curvature_chunk = 0, other_chunk = 0;
+
+  // Bits of a projection: what is proved of each entry is that it is below 2^e in size.
+  [[nodiscard]] uint32_t weight_bits() const;           // w + log2 m
+  [[nodiscard]] uint32_t curvature_range_bits() const;  // c + log2 m
+  static constexpr uint32_t kOtherBits = 63;            // of tensors that are not covered
 
   bool operator==(const Parameters&) const = default;
 };
@@ -28,10 +37,12 @@ struct Parameters {
 
 class Deployment {
  public:
-  static constexpr FileKind kKind{"ZKAPEXDP", 1, "a deployment"};
+  static constexpr FileKind kKind{"ZKAPEXDP", 2, "a deployment"};
   static constexpr size_t kMaxFileBytes = size_t{1} << 28;
   static constexpr uint32_t kMaxCurvatureBits = 16, kMaxSlackBits = 240, kMaxPlanes = 64;
   static constexpr uint64_t kMinRow = 64;  // a machine word of bits
+  static constexpr uint32_t kMinProjections = 192, kMaxProjections = 256;
+  static constexpr uint64_t kMaxChunk = uint64_t{1} << 16;
   static constexpr uint64_t kMaxFloor = uint64_t{1} << 40, kMaxCap = uint64_t{1} << 32;
 
   // Refuses, with the reason, what is outside the supported set, what would let an integer wrap around in the field,
@@ -44,6 +55,8 @@ class Deployment {
   [[nodiscard]] const Wide& residual_bound() const { return residual_bound_; }
   // NB: bits of Y_blk, and of num |M| 4^w for the largest mask there can be.
   [[nodiscard]] uint32_t slack_bits() const { return slack_bits_; }
+  // The largest integer that a tensor which is not covered may have.
+  [[nodiscard]] int64_t largest_other() const;
   // One sentence for each parameter that says little about a model: ε above 10^-2, a cap above 100.
   [[nodiscard]] std::vector<std::string> loose() const;
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace zkapex {
 namespace {
 
@@ -46,17 +48,26 @@ TEST(Deployment, NoWrapHoldsUpToTheLastInteger) {
     Parameters p;
     p.weights.width = width;
     p.floor = floor;
+    p.weight_chunk = p.curvature_chunk = 1;
     return p;
   };
-  EXPECT_TRUE(fits({256, 1 << 17}, wide(90), 1, 200));
-  EXPECT_FALSE(fits({256, 1 << 17}, wide(91), 1, 200));
-  Parameters tight = wide(94, 2147483644);
+  Parameters chunks = wide(40);
+  chunks.curvature_chunk = 1 << 16;
+  chunks.weight_chunk = 1 << 16;  // 56 bits
+  EXPECT_TRUE(fits({256, 1 << 17}, chunks, 1, 200));
+  chunks.weights.width = 41;
+  EXPECT_FALSE(fits({256, 1 << 17}, chunks, 1, 200));
+  chunks.weight_chunk = 1 << 15;
+  EXPECT_TRUE(fits({256, 1 << 17}, chunks, 1, 200));
+  chunks.curvature_chunk = 1 << 17;
+  EXPECT_FALSE(fits({256, 1 << 17}, chunks, 1, 200));
+  Parameters tight = wide(94, 1073741815);
   tight.curvature_bits = 2;
   EXPECT_TRUE(fits({1, 1}, tight, 1, 10));
   tight.floor += 1;
   EXPECT_FALSE(fits({1, 1}, tight, 1, 10));
 
-  Parameters cap = wide(90);
+  Parameters cap = wide(89);
   cap.cap_numerator = ~uint64_t{0};
   cap.curvature_bits = 2;
   EXPECT_TRUE(fits({1, 1}, cap, 32, 200));
@@ -133,6 +144,35 @@ TEST(Deployment, RefusesUnsupportedParameters) {
   EXPECT_NE(with([](Parameters& p) { p.error = *Decimal::parse("1e-18"); }).find("below one unit"), std::string::npos);
 }
 
+TEST(Deployment, ChunksAreTheLargestThatDoNotWrap) {
+  const auto chosen = [](uint64_t block, const Parameters& given) {
+    const Geometry geometry{.block = block, .row = std::max<uint64_t>(uint64_t{1} << 17, block * block)};
+    const std::vector<TensorInfo> tensors = {{.name = "w", .dtype = Dtype::kF32, .shape = {1 << 20}}};
+    const Parameters p = Deployment::make(*Layout::make(tensors, {"w"}, geometry), given)->parameters();
+    return std::array<uint64_t, 3>{p.curvature_range_bits(), p.weight_bits(), p.other_chunk};
+  };
+  EXPECT_EQ(chosen(256, {}), (std::array<uint64_t, 3>{24, 56, 4096}));
+  EXPECT_EQ(chosen(512, {}), (std::array<uint64_t, 3>{24, 53, 4096}));
+  EXPECT_EQ(chosen(1024, {}), (std::array<uint64_t, 3>{24, 51, 4096}));
+  Parameters given;
+  given.weight_chunk = 1 << 9;
+  EXPECT_EQ(chosen(256, given), (std::array<uint64_t, 3>{24, 49, 4096}));
+}
+
+TEST(Deployment, RefusesProjectionsThatProveLittle) {
+  const auto with = [&](auto change) {
+    Parameters p;
+    change(p);
+    return reason(small(), p);
+  };
+  EXPECT_EQ(with([](Parameters& p) { p.projections = 256; }), "");
+  EXPECT_NE(with([](Parameters& p) { p.projections = 191; }).find("191 projections"), std::string::npos);
+  EXPECT_NE(with([](Parameters& p) { p.projections = 257; }).find("257 projections"), std::string::npos);
+  EXPECT_NE(with([](Parameters& p) { p.weight_chunk = 3; }).find("chunks of 3"), std::string::npos);
+  EXPECT_NE(with([](Parameters& p) { p.curvature_chunk = 1 << 12; }).find("chunks of 4096"), std::string::npos);
+  EXPECT_NE(with([](Parameters& p) { p.other_chunk = 24; }).find("chunks of 24"), std::string::npos);
+}
+
 TEST(Deployment, FileIsCanonical) {
   Parameters p;
   p.error = *Decimal::parse("2.5e-6");
@@ -142,7 +182,7 @@ TEST(Deployment, FileIsCanonical) {
   const Bytes file = deployment->serialize();
   const auto back = Deployment::parse(file);
   ASSERT_TRUE(back.ok()) << back.error().message;
-  EXPECT_EQ(back->parameters(), p);
+  EXPECT_EQ(back->parameters(), deployment->parameters());
   EXPECT_EQ(back->digest(), deployment->digest());
   EXPECT_EQ(back->serialize(), file);
   for (size_t at = 0; at < file.size(); ++at) {
@@ -161,6 +201,12 @@ TEST(Deployment, RefusesOtherContents) {
   Bytes longer = content;
   longer.push_back(0);
   EXPECT_FALSE(parse(longer).ok());
+  // A chunk of 0 would be chosen, and the file would be another.
+  for (const size_t chunk : {52U, 60U, 68U}) {
+    Bytes changed = content;
+    std::fill_n(changed.begin() + static_cast<ptrdiff_t>(chunk), 8, uint8_t{0});
+    EXPECT_FALSE(parse(changed).ok()) << chunk;
+  }
   for (size_t size = 0; size < content.size(); ++size)
     EXPECT_FALSE(parse(Bytes(content.begin(), content.begin() + static_cast<ptrdiff_t>(size))).ok());
   for (size_t at = 0; at < content.size(); ++at) {

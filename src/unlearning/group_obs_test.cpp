@@ -250,7 +250,8 @@ TEST(GroupObs, RefusesMalformedBlocks) {
   EXPECT_TRUE(refused(factor, {}, {}));
   EXPECT_TRUE(refused(factor, {1, 2, 3, 4, 5}, {}));
   EXPECT_TRUE(refused(std::span(factor).first(9), {1, 2, 3, 4}, {0}));
-  EXPECT_TRUE(refused(factor, {1, int64_t{1} << 39, 3, 4}, {0}));
+  for (const auto& masked : {std::vector<uint32_t>{0}, {}})
+    EXPECT_TRUE(refused(factor, {1, int64_t{1} << 39, 3, 4}, masked));
 }
 
 }  // namespace

@@ -8,8 +8,12 @@
 #include <numeric>
 #include <random>
 
+#include "base/result_testing.h"
+
 namespace zkapex {
 namespace {
+
+using testing::refusal;
 
 ScoreSource in_pieces(const std::vector<double>& scores, size_t piece) {
   return [&scores, piece](const ScoreVisitor& visit) -> Status {
@@ -61,10 +65,18 @@ TEST(Ranking, RefusesBadScores) {
   const auto bad = top_coordinates(in_pieces(with_nan, 2), 3, 1);
   ASSERT_FALSE(bad.ok());
   EXPECT_NE(bad.error().message.find("coordinate 1"), std::string::npos);
-  EXPECT_FALSE(top_coordinates(in_pieces(good, 2), 4, 1).ok());
-  EXPECT_FALSE(top_coordinates(in_pieces(good, 2), 2, 1).ok());
+  EXPECT_NE(refusal(top_coordinates(in_pieces(good, 2), 4, 1)).find("3 scores for 4"), std::string::npos);
+  EXPECT_NE(refusal(top_coordinates(in_pieces(good, 2), 2, 1)).find("more scores than the 2"), std::string::npos);
   EXPECT_FALSE(top_coordinates(in_pieces(good, 2), 3, 0).ok());
   EXPECT_FALSE(top_coordinates(in_pieces(good, 2), 3, 4).ok());
+}
+
+TEST(Ranking, ScoresThatChangeMeanwhileAreRefused) {
+  int pass = 0;
+  const ScoreSource fading = [&pass](const ScoreVisitor& visit) -> Status {
+    return visit(++pass < 5 ? std::vector<double>{1, 2, 3} : std::vector<double>{0, 0, 0});
+  };
+  EXPECT_NE(refusal(top_coordinates(fading, 3, 1)).find("changed while they were read"), std::string::npos);
 }
 
 TEST(Ranking, SizeIsRoundedFromTheExactRatio) {
@@ -72,6 +84,7 @@ TEST(Ranking, SizeIsRoundedFromTheExactRatio) {
     const auto k = mask_size(*Decimal::parse(ratio), d);
     return k.ok() ? *k : 0;
   };
+  EXPECT_NE(refusal(mask_size(*Decimal::parse("0.1"), 4)).find("selects none of 4"), std::string::npos);
   EXPECT_EQ(size("0.04", 56'623'104), 2'264'924U);
   EXPECT_EQ(size("0.5", 3), 2U);
   EXPECT_EQ(size("1", 7), 7U);

@@ -1,5 +1,4 @@
-// Weights as integers: value = integer * 2^-f, the integer in w-bit two's complement (default f = 36, w = 40: |value| <
-// 8).
+// Weights as integers: value = integer * 2^-f, the integer below 2^(w-1) in size (default f = 36, w = 40: |value| < 8).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ struct FixedPoint {
 
   Status check() const;
   [[nodiscard]] int64_t max() const { return (int64_t{1} << (width - 1)) - 1; }
-  [[nodiscard]] int64_t min() const { return -(int64_t{1} << (width - 1)); }
+  [[nodiscard]] int64_t min() const { return -max(); }
   [[nodiscard]] bool contains(int64_t v) const { return v >= min() && v <= max(); }
 
   // Rounded to nearest, ties to even. NaN, infinity and values out of range are errors that name tensor and index;

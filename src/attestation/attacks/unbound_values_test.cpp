@@ -88,10 +88,8 @@ TEST_F(UnboundValues, NoneInAMaskOnlyWindow) {
 
 TEST_F(UnboundValues, NoneInARegistration) {
   const TestWindow window({.block = 4, .tensors = {20}}, pool_);
-  const Layout& layout = window.deployment->layout();
-  const RegistrationPlan plan =
-      *RegistrationPlan::make(*window.deployment, true, {{layout.rows()}, {curvature_rows(layout)}});
-  const RegistrationStatement statement{&*window.deployment, "client 1", window.unchanged.encoded, {}};
+  const RegistrationPlan plan = *RegistrationPlan::make(*window.deployment, {window.deployment->layout().rows()});
+  const RegistrationStatement statement{&*window.deployment, "client 1"};
   expect_all_values_bound([&](Tamper& tamper) {
     const Result<ProvedRegistration> proved =
         prove_registration(statement, plan, TestWindow::Before(window), 1 << 12, window.generators(), pool_,
