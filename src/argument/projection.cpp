@@ -179,6 +179,7 @@ Verdict ProjectionShape::sound() const {
 std::vector<size_t> standard_units(const ProjectionShape& shape) {
   const size_t most = std::max<size_t>(1, (size_t{1} << 22) / shape.row_length);
   std::vector<size_t> out;
+  if ((shape.unit_rows() + most - 1) / most > kMaxForks) return out;
   for (size_t left = shape.unit_rows(); left > 0; left -= out.back()) out.push_back(std::min(left, most));
   return out;
 }

@@ -46,7 +46,7 @@ struct ProjectionShape {
   [[nodiscard]] Verdict sound() const;
 };
 
-// v's rows cut into units of at most 2^22 values.
+// v's rows cut into units of at most 2^22 values; none where that would make more units than a proof has forks.
 [[nodiscard]] std::vector<size_t> standard_units(const ProjectionShape& shape);
 
 // R of the projection with that number, out of the challenge.

@@ -50,7 +50,9 @@ Result<RegistrationPlan> RegistrationPlan::make(const Deployment& deployment, co
     projected.rows.first_bit_row = row;
     row += projected.shape.later_rows();
   }
-  if (forks > kMaxForks) return error("{} parts are more than {}", forks, kMaxForks);
+  const bool too_many =
+      std::ranges::any_of(plan.projections_, [](const auto& rows) { return rows.shape.units.empty(); });
+  if (too_many || forks > kMaxForks) return error("the parts of a registration are more than {}", kMaxForks);
   ZKAPEX_TRY(std::vector<Segment> segments, make_segments(layout, cut));
   for (Segment& segment : segments) {
     if (!has_padding(plan.geometry_, segment)) continue;
