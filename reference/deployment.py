@@ -115,7 +115,7 @@ class Deployment:
         largest_cap = self.cap_numerator * self.layout.coordinates * 4**self.width
         self.slack_bits = max(self.residual_bound.bit_length(), largest_cap.bit_length())
         refuse_if(self.slack_bits > min(240, self.layout.row), f"slacks of {self.slack_bits} bits")
-        planes = self.width - (-self.slack_bits // self.layout.stride) + 1
+        planes = -(-self.slack_bits // self.layout.stride) + 1
         refuse_if(planes > 64, f"windows of {planes} bit planes")
         self._check_no_wrap()
         # ε from √B (2^w − 1) units on is met by every model

@@ -161,7 +161,7 @@ class ProofFile:
 
     @staticmethod
     def parse(data):
-        content, _ = unframe(b"ZKAPEXPF", 2, data)
+        content, _ = unframe(b"ZKAPEXPF", 3, data)
         r = Reader(content)
         operator = r.u8()
         refuse_if(operator not in OPERATORS, f"there is no operator {operator}")

@@ -84,16 +84,16 @@ class Projection:
     def products(self):
         return len(self.units)
 
-    def replay(self, challenge, verifier):
+    def replay(self, challenge, verifier, name):
+        """`name`: of the relation's forks."""
         first = self.first_bit_row
         for rows in self.units:
-            self._replay_unit(rows, first, verifier)
+            self._replay_unit(rows, first, verifier, verifier.fork(name))
             first += self.bits * rows
-        self._replay_link(challenge, verifier)
+        self._replay_link(challenge, verifier, verifier.fork(name))
 
-    def _replay_unit(self, rows, first, verifier):
+    def _replay_unit(self, rows, first, verifier, channel):
         """Bits are bits, as in section 12."""
-        channel = verifier.fork("unit")
         tau_k = channel.transcript.challenges("tau_k", log2_ceil(self.bits))
         tau = channel.transcript.challenges("tau", log2_ceil(rows) + self.position_variables)
         r, claim = channel.sumcheck("bits", len(tau), 3, Expression())
@@ -104,9 +104,8 @@ class Projection:
         combination = plane_rows(first, eq_table(kappa)[: self.bits], eq_table(row)[:rows])
         verifier.pairs.append(Pair(combination, position, b))
 
-    def _replay_link(self, challenge, verifier):
+    def _replay_link(self, challenge, verifier, channel):
         """v(τ, ρ) = Σ_{c, l} eq(τ_c, c) E(l) f(c m + l), E = Σ_q eq(ρ, q) R[q, ·], f = Σ_t eq(τ_t, t) s_t, to ξ."""
-        channel = verifier.fork("unit")
         tau = channel.transcript.challenges("tau", self.row_variables + self.chunk_variables)
         rho = channel.transcript.challenges("rho", self.count_variables)
         tau_row, tau_chunk = tau[: self.row_variables], tau[self.row_variables :]

@@ -132,7 +132,7 @@ class Registration:
         for padding in self.paddings:
             padding.replay(verifier)
         for projection in self.projections:
-            projection.replay(challenge, verifier)
+            projection.replay(challenge, verifier, "unit")
 
     def check(self):
         """The sum that must vanish."""

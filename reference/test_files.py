@@ -113,7 +113,7 @@ class DeploymentTest(unittest.TestCase):
             ("chunks of 131072", dict(geometry=(8, 2**18), chunks=(1, 2**17, 1))),
             ("projections of 64", dict(width=53, geometry=(8, 2**16), chunks=(2**11, 1, 1))),
             ("slacks", dict(width=53, cap=(2**32, 1), chunks=(1, 1, 1))), ("slacks", dict(width=30)),
-            ("bit planes", dict(width=20, geometry=(1, 64))), ("rows of", dict(geometry=(4, 32))),
+            ("bit planes", dict(width=30, geometry=(1, 128))), ("rows of", dict(geometry=(4, 32))),
             ("blocks of", dict(geometry=(0, 64))), ("blocks of", dict(geometry=(1025, 2**22))),
             ("rows of", dict(geometry=(8, 96))), ("rows of", dict(geometry=(8, 2**23))),
             ("too short", dict(geometry=(9, 64))), ("no weight", dict(tensors=[])),
@@ -247,10 +247,27 @@ class Statements(unittest.TestCase):
         for change in (dict(model=2), dict(curvature=25), dict(unchanged=0)):
             self.rejected("statement", self.window(**change).check)
 
+    def test_counts_of_a_window(self):
+        """41 bits of slack in slots of 8: 6 planes. 256 values, 4 rows, in 18 bits for each of the 12 chunks."""
+        later, projection = 18 * 48, [3 * 12 + 1 + 3 * 5 + 2, 2 * 6 + 2]
+        compensated = Plan(self.deployment, self.mask, "group-obs", [1, 2]).shape()
+        first = 1 + 3 * 6 + 13 + 3 * 3 + 2 + (2 * 6 + 3) + (3 * 6 + 3)
+        second = 1 + 3 * 7 + 12 + 3 * 3 + 2 + (2 * 7 + 3) + (3 * 7 + 3)
+        rows = 3 + 6 * 3 + 1 + later
+        self.assertEqual(compensated, Shape(64, rows, [first, second, *projection], 2 * 3 + 3, 2 * 5 + 1, later))
+        masked = Plan(self.deployment, self.mask, "mask-only", [1, 2]).shape()
+        forks = [1 + 3 * 6 + 3, 1 + 3 * 7 + 3, *projection]
+        self.assertEqual(masked, Shape(64, 3 + later, forks, 2 * 1 + 3, 2 * 1 + 1, later))
+
     def test_sizes_of_a_window(self):
         large = deployment.Deployment(deployment_file(geometry=(8, 128), tensors=[(b"a", 1, [2**32])]))
         mask = deployment.Mask(mask_file(large.digest))
         self.rejected("statement", lambda: Plan(large, mask, "group-obs", [large.layout.rows]))
+        many = deployment.Deployment(deployment_file(tensors=[(b"a", 1, [64 * (2**16 - 1)])]))
+        mask = deployment.Mask(mask_file(many.digest))
+        # 2^16 − 17 segments and the 17 forks of a projection
+        self.assertEqual(len(Plan(many, mask, "mask-only", [17] + [1] * (2**16 - 18)).shape().forks), 2**16)
+        self.rejected("statement", lambda: Plan(many, mask, "mask-only", [16] + [1] * (2**16 - 17)))
 
 
 if __name__ == "__main__":

@@ -181,7 +181,7 @@ class ProjectionTest(ReplayTest):
         self.assertEqual([len(scalars) for scalars in sent], p.forks)
         shape = Shape(p.row_length, len(rows) + len(bits), p.forks, p.pairs, p.products, len(bits))
         verifier = Verifier(shape, SimpleNamespace(forks=sent), verifier_main)
-        p.replay(verifier_main.challenge("projection"), verifier)
+        p.replay(verifier_main.challenge("projection"), verifier, "unit")
         self.assertEqual((len(verifier.pairs), len(verifier.products)), (p.pairs, p.products))
         return self.broken(verifier, rows + bits)
 

@@ -1,5 +1,6 @@
 """The reference verifier's arithmetic and argument, against published vectors and definitions. Files are tested in
-test_files.py, registrations in test_projection.py, whole proofs against the program in src/parties/reference_test.cpp.
+test_files.py, registrations in test_projection.py, windows in test_window.py, whole proofs against the program in
+src/parties/reference_test.cpp.
 """
 
 import hashlib

@@ -3,16 +3,18 @@
 
 An index i of a segment is (slot b, position j in it), and also (row, position in the row). u_i = 1 where i carries a
 weight outside M, else 0; m_i = 1 − u_i, so 1 on padding too; x = θ_u − θ_p; y = A x, A = L Lᵀ + μ I block by block.
-Bit planes 0 .. w−1 are those of θ_u, w .. w+Q−1 those of the blocks' slacks Y_blk − Σ u y²; the last plane, of segment
-0 only, is the slack of the cap. The operator mask-only has none of y, L and slacks, and the cap is 0 / 1.
+Bit planes 0 .. Q−1 are those of the blocks' slacks Y_blk − Σ u y²; the last plane, of segment 0 only, is the slack of
+the cap. The operator mask-only has none of y, L and planes, and the cap is 0 / 1. θ_u is committed as it is, and a
+projection shows that its entries are below 2^e_θ in size.
 """
 
 from dataclasses import dataclass
 
-from argument import Expression, Pair, Proof, Shape, Verifier, decode_points, settle, sign_weights
+from argument import MAX_FORKS, Expression, Pair, Proof, Shape, Verifier, decode_points, settle
 from deployment import Segment, make_segments
 from files import ModelCommitment, reject_if
 from multilinear import eq, eq_factors, eq_table, log2_ceil, multiply_factors, power_factors, powers, prefix
+from projection import Projection, plane_rows
 from ristretto import ORDER
 from transcript import Transcript
 
@@ -24,7 +26,7 @@ class WindowSegment:
     row_variables: int
     variables: int
     slot_variables: int
-    first_bit_row: int
+    first_slack_row: int
     cap: bool  # carries the plane of the cap's slack
     planes: int
 
@@ -34,7 +36,8 @@ class WindowSegment:
 
 
 class Plan:
-    """Segments and counts, all from public inputs."""
+    """Segments and counts, all from public inputs. Rows of the proof: θ_u's; slack planes, segment after segment; the
+    cap's one row; then, committed after the first challenge, the bit rows of the projection of θ_u."""
 
     def __init__(self, deployment, mask, operator, segmentation):
         layout = deployment.layout
@@ -42,9 +45,15 @@ class Plan:
         self.compensates = operator == "group-obs"
         self.slack_bits = deployment.slack_bits if self.compensates else 0  # NB
         self.slack_planes = -(-self.slack_bits // layout.stride)  # Q
-        self.block_planes = deployment.width + self.slack_planes  # planes that have every row of their segment
+        self.cap_row = layout.rows * (1 + self.slack_planes)
+        self.first_rows = self.cap_row + self.compensates  # before the first challenge
+        shape = (layout.row, layout.rows, deployment.weight_chunk, deployment.projections, deployment.weight_bound)
+        self.projection = Projection(*shape, number=0, first_row=0, first_bit_row=self.first_rows)
+        self.rows = self.first_rows + self.projection.bit_rows
+        parts = len(segmentation) + len(self.projection.forks)
+        reject_if(parts > MAX_FORKS, "statement", f"{parts} parts are too many")
         indices = [layout.padded_index(coordinate) for coordinate in mask.support]
-        self.segments, self.bit_rows = [], 0
+        self.segments = []
         for number, segment in enumerate(make_segments(layout, segmentation)):
             row_variables = log2_ceil(segment.rows)
             variables = row_variables + log2_ceil(layout.row)
@@ -52,31 +61,37 @@ class Plan:
             first, end = segment.first_row * layout.row, (segment.first_row + segment.rows) * layout.row
             cap = self.compensates and number == 0
             masked = [i - first for i in indices if first <= i < end]
-            slot_variables, planes = variables - log2_ceil(layout.stride), self.block_planes + cap
+            slot_variables, planes = variables - log2_ceil(layout.stride), self.slack_planes + cap
+            first_slack_row = layout.rows + self.slack_planes * segment.first_row
             self.segments.append(
-                WindowSegment(segment, masked, row_variables, variables, slot_variables, self.bit_rows, cap, planes)
+                WindowSegment(segment, masked, row_variables, variables, slot_variables, first_slack_row, cap, planes)
             )
-            self.bit_rows += self.block_planes * segment.rows
-        self.bit_rows += self.compensates  # the one row of the cap's plane comes last
 
     def evaluations(self, s):
         """Scalars sent at the end of the joint sumcheck."""
-        return 6 + self.slack_planes + s.cap if self.compensates else 4
+        return 6 + s.planes if self.compensates else 3
+
+    def scalars(self, s):
+        out = 1 + 3 * s.variables + self.evaluations(s)
+        if self.compensates:
+            out += 3 * s.plane_variables + 2 + 2 * s.variables + 3 + 3 * s.variables + 3
+        return out
 
     def shape(self):
-        forks = []
-        for s in self.segments:
-            scalars = 1 + 3 * s.variables + self.evaluations(s) + 3 * s.plane_variables + 2
-            if self.compensates:
-                scalars += 2 * s.variables + 3 + 3 * s.variables + 3
-            forks.append(scalars)
-        count = len(self.segments)
-        pairs, products = (3, 5) if self.compensates else (1, 2)
-        return Shape(self.layout.row, self.bit_rows, forks, pairs * count, products * count)
+        pairs, products = (3, 5) if self.compensates else (1, 1)
+        return Shape(
+            row_length=self.layout.row,
+            rows=self.rows,
+            forks=[self.scalars(s) for s in self.segments] + self.projection.forks,
+            pairs=pairs * len(self.segments) + self.projection.pairs,
+            products=products * len(self.segments) + self.projection.products,
+            later_rows=self.projection.bit_rows,
+        )
 
 
 def window_transcript(plan, mask, registered, current, proof):
-    main = Transcript("zkapex window 2")
+    """Up to the first challenge."""
+    main = Transcript("zkapex window 3")
     main.absorb("operator", plan.operator.encode())
     main.absorb("deployment", plan.deployment.digest)
     main.absorb("segmentation", b"".join(rows.to_bytes(8, "little") for rows in plan.segmentation))
@@ -88,14 +103,15 @@ def window_transcript(plan, mask, registered, current, proof):
     main.absorb("start", current.digest())
     main.absorb("model", b"".join(current.rows))
     main.absorb("curvature", b"".join(registered.curvature))
-    main.absorb("bit rows", b"".join(proof.rows))
+    main.absorb("theta_u", b"".join(proof.rows[: plan.layout.rows]))
+    main.absorb("bit rows", b"".join(proof.rows[plan.layout.rows : plan.first_rows]))
     main.absorb("unchanged", b"".join(registered.unchanged))
     main.absorb("pads", proof.pads)
     return main
 
 
 class SegmentReplay:
-    """One segment on its fork. Rows are numbered: bit rows of the proof, then Com(θ_p), then Com(C_p)."""
+    """One segment on its fork. Rows are numbered: those of the proof, then Com(θ_p), then Com(C_p)."""
 
     def __init__(self, plan, s, verifier):
         self.plan, self.s, self.verifier = plan, s, verifier
@@ -106,9 +122,9 @@ class SegmentReplay:
     def run(self):
         """Returns K, this segment's part of the cap: Σ_i [(num m_i − den u_i) x_i² − 2^i b_cap(i)]."""
         k = self.joint_sumcheck()
-        self.kappa, self.b = self.verifier.planes(self.channel, self.tau_k, self.rest)
         self.x = self.theta_u - self.theta_p
         if self.plan.compensates:
+            self.kappa, self.b = self.verifier.planes(self.channel, self.tau_k, self.rest)
             self.verifier.products.append((self.y, self.y, self.y_square))
         self.verifier.products.append((self.x, self.x, self.x_square))
         if self.plan.compensates:
@@ -119,12 +135,13 @@ class SegmentReplay:
     def joint_sumcheck(self):
         """Σ_i { eq(τ, i) Σ_k eq(τ_k, k) (b_k(i)² − b_k(i))                            bits are bits
                + α_0 eq(τ, i) m_i θ_u(i)                                               masked, padded weights are zero
-               + α_1 eq(τ_b, b) [u_i y_i² + Σ_q 2^(qS+j) b_{w+q}(i)]                   every block's residual
+               + α_1 eq(τ_b, b) [u_i y_i² + Σ_q 2^(qS+j) b_q(i)]                       every block's residual
                + α_2 [(num m_i − den u_i) x_i² − 2^i b_cap(i)] }                       the cap
-           = α_1 Y_blk Σ_{b committed} eq(τ_b, b) + α_2 K"""
+           = α_1 Y_blk Σ_{b committed} eq(τ_b, b) + α_2 K; the first and the third term with compensation only"""
         s, plan, channel = self.s, self.plan, self.channel
         [k] = channel.receive("K", 1)
-        self.tau_k = self.transcript.challenges("tau_k", s.plane_variables)
+        if plan.compensates:
+            self.tau_k = self.transcript.challenges("tau_k", s.plane_variables)
         tau = self.transcript.challenges("tau", s.variables)
         alpha = self.transcript.challenges("alpha", 3)
         claim = k * alpha[2]
@@ -138,13 +155,13 @@ class SegmentReplay:
             claim = claim - value * coefficient
         self.verifier.require_zero(claim)
         if plan.compensates:
-            self.y, self.y_square, *sent = sent
-        self.x_square, self.theta_u, self.theta_p, *self.slacks, self.rest = sent
+            self.y, self.y_square, *sent, self.rest = sent
+        self.x_square, self.theta_u, self.theta_p, *self.slacks = sent
         return k
 
     def joint_coefficients(self, tau, alpha):
         """What multiplies the values sent in the summand at r. With compensation y, y², x², θ_u, θ_p, the slack planes,
-        the cap plane where there is one, the rest over the planes; without it x², θ_u, θ_p, the rest."""
+        the cap plane where there is one, the rest over the planes; without it x², θ_u, θ_p."""
         plan, s, r = self.plan, self.s, self.r
         r_b, r_j, tau_b = r[: s.slot_variables], r[s.slot_variables :], tau[: s.slot_variables]
         u, weighted_u = self.free_weights(r_b, r_j, tau_b)
@@ -153,7 +170,7 @@ class SegmentReplay:
         squares = alpha[2] * (num * m - den * u)
         zeros = alpha[0] * e * m
         if not plan.compensates:
-            return [squares, zeros, 0, e]
+            return [squares, zeros, 0]
         out = [0, alpha[1] * weighted_u, squares, zeros, 0]
         stride, residual = self.layout.stride, alpha[1] * eq(tau_b, r_b)
         for q in range(plan.slack_planes):  # 2^(qS+j) where qS + j < NB
@@ -192,60 +209,47 @@ class SegmentReplay:
         verifier.products.append((self.factor, self.x_sigma, factor_x))
 
     def open(self):
-        """The pairs. At r: θ_u + δ θ_p + δ² Σ_k eq(κ, k) b_k + Σ_q δ^(3+q) b_{w+q}, the cap plane after the slacks;
+        """The pairs. At r: θ_u + δ θ_p, and with compensation + δ² Σ_k eq(κ, k) b_k + Σ_k δ^(3+k) b_k over all planes;
         at σ: θ_u − θ_p; at (σ, ρ_l): L."""
         s, plan, rows = self.s, self.plan, self.s.row_variables
-        one, delta, delta2, *of_slacks = powers(self.transcript.challenge("delta"), 3 + len(self.slacks))
-        signs = sign_weights(self.deployment.width)
-        planes = [delta2 * e % ORDER for e in eq_table(self.kappa)[: s.planes]]
-        planes = [p + extra for p, extra in zip(planes, signs + of_slacks, strict=True)]
-        value = self.theta_u * one + self.theta_p * delta + self.b * delta2
-        for slack, weight in zip(self.slacks, of_slacks, strict=True):
-            value = value + slack * weight
+        one, delta, delta2, *of_planes = powers(self.transcript.challenge("delta"), 3 + s.planes)
+        value = self.theta_u * one + self.theta_p * delta
         row = eq_table(self.r[:rows])
-        combination = self.plane_rows(planes, row) | self.model_rows(delta, row)
+        combination = self.model_rows(one, delta, row)
+        if plan.compensates:
+            value = value + self.b * delta2
+            for slack, weight in zip(self.slacks, of_planes, strict=True):
+                value = value + slack * weight
+            planes = [delta2 * e + own for e, own in zip(eq_table(self.kappa), of_planes)]
+            combination |= self.slack_rows(planes, row)
         self.verifier.pairs.append(Pair(combination, self.r[rows:], value))
         if not plan.compensates:
             return
 
         row = eq_table(self.sigma[:rows])
-        combination = self.plane_rows(signs, row) | self.model_rows(-1, row)
-        self.verifier.pairs.append(Pair(combination, self.sigma[rows:], self.x_sigma))
+        self.verifier.pairs.append(Pair(self.model_rows(1, -1, row), self.sigma[rows:], self.x_sigma))
 
         # A row of the curvature holds n / S² squares: its number is the highest variables of σ.
         stride = self.layout.stride
         point, high = self.sigma + self.rho[s.slot_variables :], rows + log2_ceil(stride)
-        first = plan.bit_rows + self.layout.rows + s.segment.first_row * stride
+        first = plan.rows + self.layout.rows + s.segment.first_row * stride
         weight = eq_table(point[:high])
         combination = {first + t: weight[t] for t in range(s.segment.rows * stride)}
         self.verifier.pairs.append(Pair(combination, point[high:], self.factor))
 
-    def plane_rows(self, planes, row):
-        out = {}
-        for k, plane in enumerate(planes):
-            if k == self.plan.block_planes:  # the cap's: one row, the last of the proof
-                out[self.plan.bit_rows - 1] = plane * row[0] % ORDER
-                continue
-            for t in range(self.s.segment.rows):
-                out[self.s.first_bit_row + k * self.s.segment.rows + t] = plane * row[t] % ORDER
+    def model_rows(self, of_theta_u, of_theta_p, row):
+        """θ_u's rows of this segment are among the first of the proof, θ_p's the first after those of the proof."""
+        out, first = {}, self.s.segment.first_row
+        for t in range(self.s.segment.rows):
+            out[first + t] = of_theta_u * row[t] % ORDER
+            out[self.plan.rows + first + t] = of_theta_p * row[t] % ORDER
         return out
 
-    def model_rows(self, weight, row):
-        first = self.plan.bit_rows + self.s.segment.first_row
-        return {first + t: weight * row[t] % ORDER for t in range(self.s.segment.rows)}
-
-
-def value_rows(planes, rows, bits):
-    """V_t = Σ_k ±2^k R[k, t], from bit rows plane after plane; encoded."""
-    points = decode_points(planes[: rows * bits], "bit rows")
-    out = []
-    for t in range(rows):
-        value = -points[(bits - 1) * rows + t]
-        for k in reversed(range(bits - 1)):
-            value = value + value + points[k * rows + t]
-        reject_if(value.is_identity(), "point", f"value row {t} is the identity")
-        out.append(value.encode())
-    return out
+    def slack_rows(self, planes, row):
+        out = plane_rows(self.s.first_slack_row, planes[: self.plan.slack_planes], row[: self.s.segment.rows])
+        if self.s.cap:  # one row
+            out[self.plan.cap_row] = planes[-1] * row[0] % ORDER
+        return out
 
 
 def check_history(registered, current, last_mask, mask):
@@ -290,19 +294,25 @@ class Window:
         reject_if(not fits, "statement", "the commitments do not have the rows of the deployment's layout")
         encoded = proof.rows + current.rows + (registered.curvature if plan.compensates else [])
         rows = decode_points(encoded, "row commitments")
-        main = window_transcript(plan, self.mask, registered, current, proof)
+        main = self.transcript()
         verifier = Verifier(self.shape, proof, main)
-        cap = Expression()
-        for s in plan.segments:
-            cap = cap + SegmentReplay(plan, s, verifier).run()
-        verifier.require_zero(cap)  # Σ K = 0 over the segments
+        self.replay(verifier)
         return settle(main, verifier.reduce(), proof, rows)
 
+    def transcript(self):
+        return window_transcript(self.plan, self.mask, self.registered, self.current, self.proof)
+
+    def replay(self, verifier):
+        challenge = verifier.main.challenge("projection")
+        verifier.absorb_rows("projections", self.shape.later_rows)
+        cap = Expression()
+        for s in self.plan.segments:
+            cap = cap + SegmentReplay(self.plan, s, verifier).run()
+        self.plan.projection.replay(challenge, verifier, "segment")
+        verifier.require_zero(cap)  # Σ K = 0 over the segments
+
     def next_model(self):
-        """Com(θ_u), which follows from the bit rows: the model that the next window starts from."""
-        plan, rows = self.plan, []
-        for s in plan.segments:
-            planes = self.proof.rows[s.first_bit_row : s.first_bit_row + plan.block_planes * s.segment.rows]
-            rows += value_rows(planes, s.segment.rows, plan.deployment.width)
+        """Com(θ_u), the first rows of the proof: the model that the next window starts from."""
+        rows = self.proof.rows[: self.plan.layout.rows]
         windows = [*self.current.windows, (self.mask.window, self.mask.digest)]
         return ModelCommitment(self.current.registration, windows, rows)

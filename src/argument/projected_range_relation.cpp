@@ -49,11 +49,10 @@ class ProjectedRangeWitness : public Witness {
 ProofShape ProjectedRangeStatement::shape() const {
   ProofShape out{.row_length = projection.row_length,
                  .rows = projection.rows + projection.later_rows(),
-                 .forks = {},
+                 .forks = projection.fork_scalars(),
                  .pairs = projection.pairs(),
                  .products = projection.products(),
                  .later_rows = projection.later_rows()};
-  for (size_t k = 0; k < projection.forks(); ++k) out.forks.push_back(projection.scalars(k));
   return out;
 }
 

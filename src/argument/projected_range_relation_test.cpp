@@ -60,6 +60,11 @@ TEST_F(ProjectedRangeTest, HonestRangesAreAccepted) {
   expect_accepted({.row_length = 64, .rows = 2, .chunk = 32, .count = 8, .bits = 63});
 }
 
+// Where the largest entries take whole bytes, and their digits one more.
+TEST_F(ProjectedRangeTest, ExtremesOfEverySizeAreAccepted) {
+  for (unsigned bits = 6; bits <= 63; ++bits) expect_accepted({.row_length = 16, .rows = 1, .chunk = 16, .bits = bits});
+}
+
 TEST_F(ProjectedRangeTest, LargerValuesAreRefused) {
   const ProjectedRangeStatement s = statement_of({});
   for (const int64_t value : {s.projection.largest() + 1, -s.projection.largest() - 1}) {

@@ -75,8 +75,9 @@ class Projector {
             ThreadPool& pool)
       : shape_(shape), matrix_(matrix), bits_(bits), pool_(pool), unit_left_(shape.units[0]) {
     for (size_t c = 0; c < shape.row_length / shape.chunk; ++c) live_.push_back(live_groups(shape, c, triangle));
-    const auto size = static_cast<uint64_t>(shape.largest());
-    digits_ = (std::bit_width(size) + 1 + 7) / 8;
+    // d digits from −128 to 127 reach 127 (256^d − 1) / 255.
+    const auto size = static_cast<uint128>(shape.largest());
+    for (uint128 most = 127; most < size; most = 256 * most + 127) ++digits_;
   }
 
   void add(const IntegerRows& rows) {
@@ -158,9 +159,12 @@ size_t ProjectionShape::unit_rows() const { return (rows * values_per_row() + ro
 
 int64_t ProjectionShape::largest() const { return ((int64_t{1} << (bits - 1)) - 1) / static_cast<int64_t>(chunk); }
 
-size_t ProjectionShape::scalars(size_t fork) const {
-  // v, two scalars a round, f
-  return fork < units.size() ? bit_units().scalars(fork) : 2 + size_t{2} * log2_ceil(row_length);
+std::vector<size_t> ProjectionShape::fork_scalars() const {
+  const BitUnits all = bit_units();
+  std::vector<size_t> out;
+  for (size_t k = 0; k < units.size(); ++k) out.push_back(all.scalars(k));
+  out.push_back(2 + size_t{2} * log2_ceil(row_length));  // v, two scalars a round, f
+  return out;
 }
 
 Verdict ProjectionShape::sound() const {

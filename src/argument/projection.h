@@ -38,7 +38,7 @@ struct ProjectionShape {
   [[nodiscard]] int64_t largest() const;
 
   [[nodiscard]] size_t forks() const { return units.size() + 1; }
-  [[nodiscard]] size_t scalars(size_t fork) const;
+  [[nodiscard]] std::vector<size_t> fork_scalars() const;  // sent on each
   [[nodiscard]] size_t pairs() const { return units.size() + 2; }
   [[nodiscard]] size_t products() const { return units.size(); }
   [[nodiscard]] size_t later_rows() const { return bit_units().bit_rows(); }
@@ -94,5 +94,12 @@ struct ProjectionNumbers {
 };
 void replay_projection(const ProjectionShape& shape, size_t fork, const TernaryMatrix& matrix,
                        const ProjectionNumbers& numbers, Receiver& channel, ArgumentVerifier& verifier);
+
+// Rows of a relation whose range is shown by one projection.
+struct ProjectedRows {
+  ProjectionShape shape;
+  uint32_t number = 0;
+  ProjectionNumbers rows = {};
+};
 
 }  // namespace zkapex

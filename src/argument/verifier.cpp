@@ -56,6 +56,8 @@ void ArgumentVerifier::check_products(Receiver& channel) {
 }
 
 OpeningClaim ArgumentVerifier::reduce() {
+  // Rows that nothing has absorbed could be chosen last: of a relation that leaves some out, no proof holds.
+  if (next_row_ != shape_.rows) require_zero(Expression(Scalar::one()));
   Receiver channel(main_, proof_.main, static_cast<uint32_t>(shape_.sealed_scalars() - shape_.main_scalars()));
   const Reduced reduced = reduce_pairs(channel);
   // Fresh: whoever chose the values at ξ knew β, and could have let two lies cancel under it.

@@ -25,24 +25,45 @@ main + nonce
 main + start
 main + model
 main + curvature
+main + theta_u
 main + bit rows
 main + unchanged
 main + pads
+main ? projection
+main + projections
 )";
 
 std::string segment_events(const WindowSegment& segment, bool compensates) {
   const std::string name = fmt::format("segment {}", segment.rows.index);
   const unsigned v = segment.variables;
-  std::string out = fmt::format("{0} > {0}\n{0} + K\n", name) +
-                    challenge_events(name, "tau_k", log2_ceil(segment.planes)) + challenge_events(name, "tau", v) +
-                    challenge_events(name, "alpha", 3) + round_events(name, "joint", v) +
-                    fmt::format("{} + joint evaluations\n", name) +
-                    round_events(name, "planes", log2_ceil(segment.planes)) + fmt::format("{} + b, b^2\n", name);
+  const unsigned plane_variables = segment.planes > 0 ? log2_ceil(segment.planes) : 0;
+  std::string out = fmt::format("{0} > {0}\n{0} + K\n", name) + challenge_events(name, "tau_k", plane_variables) +
+                    challenge_events(name, "tau", v) + challenge_events(name, "alpha", 3) +
+                    round_events(name, "joint", v) + fmt::format("{} + joint evaluations\n", name);
   if (compensates) {
+    out += round_events(name, "planes", plane_variables) + fmt::format("{} + b, b^2\n", name);
     out += round_events(name, "product 1", v) + fmt::format("{0} + v, z, vz\n{0} ? eta\n", name) +
            round_events(name, "product 2", v) + fmt::format("{} + L, x, Lx\n", name);
   }
   return out + fmt::format("{} ? delta\n", name);
+}
+
+std::string projection_events(const ProjectionShape& shape, std::string_view forks, size_t first) {
+  const BitUnits units = shape.bit_units();
+  const unsigned plane_variables = log2_ceil(units.planes);
+  std::string out;
+  for (size_t k = 0; k < units.rows.size(); ++k) {
+    const std::string name = fmt::format("{} {}", forks, first + k);
+    out += fmt::format("{0} > {0}\n", name) + challenge_events(name, "tau_k", plane_variables) +
+           challenge_events(name, "tau", units.variables(k)) + round_events(name, "bits", units.variables(k)) +
+           fmt::format("{} + rest\n", name) + round_events(name, "planes", plane_variables) +
+           fmt::format("{} + b, b^2\n", name);
+  }
+  const std::string name = fmt::format("{} {}", forks, first + units.rows.size());
+  return out + fmt::format("{0} > {0}\n", name) +
+         challenge_events(name, "tau", shape.row_variables() + shape.chunk_variables()) +
+         challenge_events(name, "rho", shape.count_variables()) + fmt::format("{} + v\n", name) +
+         round_events(name, "link", log2_ceil(shape.row_length)) + fmt::format("{} + f\n", name);
 }
 
 TEST(Manifest, OfAWindow) {
@@ -54,10 +75,12 @@ TEST(Manifest, OfAWindow) {
     const Bytes proof = window.prove(pool)->proof.encode();
     ASSERT_TRUE(verify_with(*relation(window.statement(), plan), proof, pool, &manifest).ok());
     ASSERT_EQ(plan.segments().size(), 2U);
-    EXPECT_EQ(log2_ceil(plan.segments()[0].planes), op == Operator::kGroupObs ? 5U : 4U);
+    EXPECT_EQ(plan.segments()[0].planes, op == Operator::kGroupObs ? 11U : 0U);
+    EXPECT_EQ(plan.segments()[1].planes, op == Operator::kGroupObs ? 10U : 0U);
     EXPECT_EQ(plan.segments()[0].variables, 6U);
     std::string expected(kWindowStart);
     for (const WindowSegment& segment : plan.segments()) expected += segment_events(segment, plan.compensates());
+    expected += projection_events(plan.projection().shape, "segment", plan.segments().size());
     EXPECT_EQ(manifest_text(manifest), expected + reduction_events(plan.shape()));
   }
 }
@@ -95,18 +118,8 @@ main + projections
                 fmt::format("{} + theta\n", name);
   }
   for (const ProjectedRows& projected : plan.projections()) {
-    const BitUnits units = projected.shape.bit_units();
-    const unsigned plane_variables = log2_ceil(units.planes);
-    for (size_t k = 0; k < units.rows.size(); ++k) {
-      const std::string name = next();
-      expected += challenge_events(name, "tau_k", plane_variables) + challenge_events(name, "tau", units.variables(k)) +
-                  round_events(name, "bits", units.variables(k)) + fmt::format("{} + rest\n", name) +
-                  round_events(name, "planes", plane_variables) + fmt::format("{} + b, b^2\n", name);
-    }
-    const std::string name = next();
-    expected += challenge_events(name, "tau", projected.shape.row_variables() + projected.shape.chunk_variables()) +
-                challenge_events(name, "rho", projected.shape.count_variables()) + fmt::format("{} + v\n", name) +
-                round_events(name, "link", 6) + fmt::format("{} + f\n", name);
+    expected += projection_events(projected.shape, "unit", fork);
+    fork += projected.shape.forks();
   }
   EXPECT_EQ(manifest_text(manifest), expected + reduction_events(plan.shape()));
 }

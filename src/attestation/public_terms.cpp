@@ -62,6 +62,12 @@ Cap cap_of(const WindowPlan& plan, const Parameters& parameters) {
   return {Scalar::from_u64(parameters.cap_numerator), Scalar::from_u64(parameters.cap_denominator)};
 }
 
+void JointChallenges::draw(Transcript& transcript, const WindowSegment& segment) {
+  bits = segment.planes > 0 ? BitChallenges::draw(transcript, segment.planes, segment.variables)
+                            : BitChallenges{{}, transcript.challenges("tau", segment.variables)};
+  alpha = transcript.challenges("alpha", 3);
+}
+
 std::vector<Scalar> joint_coefficients(const WindowPlan& plan, const WindowSegment& segment,
                                        const Parameters& parameters, const JointChallenges& challenges,
                                        std::span<const Scalar> r) {

@@ -31,6 +31,8 @@ struct FreeAt {
 struct JointChallenges {
   BitChallenges bits;
   std::vector<Scalar> alpha;  // of the masked weights, the residuals, the cap
+
+  void draw(Transcript& transcript, const WindowSegment& segment);
 };
 
 // In the last claim of the joint sumcheck, the coefficients of what is sent before the rest over the planes. With

@@ -8,6 +8,8 @@ namespace zkapex {
 
 namespace {
 
+constexpr unsigned kMaxVariables = 31;  // of a part
+
 bool has_padding(const Geometry& geometry, const Segment& segment) {
   uint64_t real = 0;
   for (const SegmentPiece& piece : segment.pieces) {
@@ -20,19 +22,17 @@ bool has_padding(const Geometry& geometry, const Segment& segment) {
 
 uint64_t curvature_rows(const Layout& layout) { return layout.rows() * layout.geometry().stride(); }
 
-Result<RegistrationPlan> RegistrationPlan::make(const Deployment& deployment, const Segmentation& cut) {
+Result<RegistrationPlan> RegistrationPlan::uncut(const Deployment& deployment) {
   const Layout& layout = deployment.layout();
   const Parameters& p = deployment.parameters();
   RegistrationPlan plan;
-  plan.cut_ = cut;
   plan.geometry_ = layout.geometry();
   plan.side_variables_ = log2_ceil(plan.geometry_.stride());
   plan.model_rows_ = layout.rows();
   plan.curvature_rows_ = zkapex::curvature_rows(layout);
   plan.unchanged_rows_ = layout.unchanged_rows();
-  const size_t n = plan.geometry_.row;
   const auto bounded = [&](uint64_t rows, uint64_t chunk, uint32_t bits) {
-    ProjectionShape shape{n, rows, chunk, p.projections, bits, {}};
+    ProjectionShape shape{plan.geometry_.row, rows, chunk, p.projections, bits, {}};
     shape.units = standard_units(shape);
     return shape;
   };
@@ -40,29 +40,53 @@ Result<RegistrationPlan> RegistrationPlan::make(const Deployment& deployment, co
                        {bounded(plan.curvature_rows_, p.curvature_chunk, p.curvature_range_bits()), 1, {}}};
   if (plan.unchanged_rows_ > 0)
     plan.projections_.push_back({bounded(plan.unchanged_rows_, p.other_chunk, Parameters::kOtherBits), 2, {}});
-  size_t row = 0, forks = cut.size();
+  size_t row = 0;
   for (ProjectedRows& projected : plan.projections_) {
+    if (projected.shape.units.empty()) return error("the parts of a registration are more than {}", kMaxForks);
     projected.rows.first_row = row;
     row += projected.shape.rows;
-    forks += projected.shape.forks();
   }
   for (ProjectedRows& projected : plan.projections_) {
     projected.rows.first_bit_row = row;
     row += projected.shape.later_rows();
   }
-  const bool too_many =
-      std::ranges::any_of(plan.projections_, [](const auto& rows) { return rows.shape.units.empty(); });
-  if (too_many || forks > kMaxForks) return error("the parts of a registration are more than {}", kMaxForks);
-  ZKAPEX_TRY(std::vector<Segment> segments, make_segments(layout, cut));
+  if (plan.projection_forks() >= kMaxForks) return error("the parts of a registration are more than {}", kMaxForks);
+  return plan;
+}
+
+size_t RegistrationPlan::projection_forks() const {
+  size_t out = 0;
+  for (const ProjectedRows& projected : projections_) out += projected.shape.forks();
+  return out;
+}
+
+Result<RegistrationPlan> RegistrationPlan::make(const Deployment& deployment, const Segmentation& cut) {
+  ZKAPEX_TRY(RegistrationPlan plan, uncut(deployment));
+  plan.cut_ = cut;
+  if (cut.size() > kMaxForks - plan.projection_forks())
+    return error("the parts of a registration are more than {}", kMaxForks);
+  ZKAPEX_TRY(std::vector<Segment> segments, make_segments(deployment.layout(), cut));
   for (Segment& segment : segments) {
     if (!has_padding(plan.geometry_, segment)) continue;
     PaddedSegment padded{.rows = std::move(segment)};
     padded.row_variables = log2_ceil(padded.rows.rows);
-    padded.variables = padded.row_variables + log2_ceil(n);
-    if (padded.variables > 31) return error("a part of {} rows of {} is too large", padded.rows.rows, n);
+    padded.variables = padded.row_variables + log2_ceil(plan.geometry_.row);
+    if (padded.variables > kMaxVariables)
+      return error("a part of {} rows of {} is too large", padded.rows.rows, plan.geometry_.row);
     plan.padded_.push_back(std::move(padded));
   }
   return plan;
+}
+
+// As if every row had padding and a part of its own: a part of r rows has 3 ⌈log r⌉ scalars more, which is less than
+// what its other rows would have alone.
+Result<RegistrationPlan::Most> RegistrationPlan::most(const Deployment& deployment) {
+  ZKAPEX_TRY(RegistrationPlan plan, uncut(deployment));
+  const size_t parts = std::min<size_t>(plan.model_rows_, kMaxForks - plan.projection_forks());
+  PaddedSegment part;
+  part.variables = parts == plan.model_rows_ ? log2_ceil(plan.geometry_.row) : kMaxVariables;
+  plan.padded_.assign(parts, part);
+  return Most{plan.shape().bytes(), parts};
 }
 
 ProofShape RegistrationPlan::shape() const {
@@ -75,7 +99,8 @@ ProofShape RegistrationPlan::shape() const {
   for (const PaddedSegment& segment : padded_) out.forks.push_back(segment.scalars());
   for (const ProjectedRows& projected : projections_) {
     const ProjectionShape& shape = projected.shape;
-    for (size_t k = 0; k < shape.forks(); ++k) out.forks.push_back(shape.scalars(k));
+    const std::vector<size_t> scalars = shape.fork_scalars();
+    out.forks.insert(out.forks.end(), scalars.begin(), scalars.end());
     out.pairs += shape.pairs();
     out.products += shape.products();
     out.later_rows += shape.later_rows();

@@ -16,17 +16,15 @@ struct PaddedSegment {
   [[nodiscard]] size_t scalars() const { return 3 * size_t{variables} + 1; }  // on its fork
 };
 
-// Rows whose range is shown by one projection.
-struct ProjectedRows {
-  ProjectionShape shape;
-  uint32_t number = 0;          // weights, curvature, others
-  ProjectionNumbers rows = {};  // among the proof's
-};
-
 class RegistrationPlan {
  public:
   // How covered rows are cut is public; any cut that covers every row once will do.
   static Result<RegistrationPlan> make(const Deployment& deployment, const Segmentation& cut);
+  // Bytes that no proof exceeds, with any cut, and parts that no cut exceeds.
+  struct Most {
+    size_t proof_bytes, parts;
+  };
+  static Result<Most> most(const Deployment& deployment);
 
   [[nodiscard]] const Segmentation& cut() const { return cut_; }
   [[nodiscard]] const Geometry& geometry() const { return geometry_; }
@@ -40,6 +38,10 @@ class RegistrationPlan {
   [[nodiscard]] ProofShape shape() const;
 
  private:
+  // All but the cut.
+  static Result<RegistrationPlan> uncut(const Deployment& deployment);
+  [[nodiscard]] size_t projection_forks() const;
+
   Segmentation cut_;
   Geometry geometry_;
   unsigned side_variables_ = 0;

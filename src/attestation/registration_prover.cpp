@@ -216,8 +216,9 @@ class RegistrationWitness : public Witness {
   // Curvature rows: n / S² squares each.
   [[nodiscard]] RowSource squares() const {
     return [this](const auto& visit) -> Status {
-      constexpr uint64_t kEntriesAtOnce = uint64_t{1} << 25;
-      const uint64_t n = plan_.geometry().row, at_once = std::max<uint64_t>(1, kEntriesAtOnce / n);
+      // Bytes as they are; words become 64 bits and digits.
+      const uint64_t entries_at_once = uint64_t{1} << (deployment_.parameters().curvature_bits <= 8 ? 25 : 21);
+      const uint64_t n = plan_.geometry().row, at_once = std::max<uint64_t>(1, entries_at_once / n);
       const uint64_t per_row = n / (plan_.geometry().stride() * plan_.geometry().stride());
       Squares some;
       for (uint64_t first = 0; first < plan_.curvature_rows(); first += at_once) {

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "argument/bit_matrix.h"
 #include "attestation/public_terms.h"
 #include "attestation/window_prover.h"
 #include "base/first_error.h"
@@ -94,8 +93,7 @@ class SegmentProver {
   void joint() {
     const Cap cap = cap_of(plan_, parameters_);
     const Scalar k = channel_.send("K", {cap_sum(cap) - tables_.cap_slack})[0];
-    challenges_.bits = BitChallenges::draw(transcript_, segment_.planes, segment_.variables);
-    challenges_.alpha = transcript_.challenges("alpha", 3);
+    challenges_.draw(transcript_, segment_);
     const std::vector<Scalar>& alpha = challenges_.alpha;
 
     enum : unsigned { kThetaU, kX, kHeld, kY, kSlot, kWeightedHeld };
@@ -123,14 +121,14 @@ class SegmentProver {
         // the weights are public: on virtual padding too
         const auto powers = static_cast<unsigned>(others.tables.size());
         others.tables.push_back({SumcheckTable::Periodic{slack_powers(q), held.size()}});
-        add_plane_term(others, alpha[1], {kSlot, powers}, plan_.width() + q, segment_.size(), slack_bits);
+        add_plane_term(others, alpha[1], {kSlot, powers}, q, segment_.size(), slack_bits);
       }
       if (segment_.cap) {
         std::vector<Scalar> powers(plan_.slack_bits());
         for (unsigned i = 0; i < powers.size(); ++i) powers[i] = Scalar::power_of_two(i);
         const auto weight = static_cast<unsigned>(others.tables.size());
         others.tables.push_back({std::move(powers)});
-        add_plane_term(others, -alpha[2], {weight}, plan_.block_planes(), plan_.slack_bits(), slack_bits);
+        add_plane_term(others, -alpha[2], {weight}, plan_.slack_planes(), plan_.slack_bits(), slack_bits);
       }
       others.claim += alpha[1] * to_scalar(statement_.deployment->residual_bound()) * committed_slots(segment_, tau_b);
     }
@@ -139,10 +137,12 @@ class SegmentProver {
       std::vector<Scalar> values;
       if (plan_.compensates()) values = {end.tables[kY], end.tables[kY] * end.tables[kY]};
       values.insert(values.end(), {x_r * x_r, end.tables[kThetaU], end.tables[kThetaU] - x_r});
-      values.insert(values.end(), end.planes.begin() + plan_.width(), end.planes.end());
+      values.insert(values.end(), end.planes.begin(), end.planes.end());
       return {std::move(values), joint_coefficients(plan_, segment_, parameters_, challenges_, end.point)};
     };
-    bits_ = prove_bits(channel_, prover_, challenges_.bits, std::move(tables_.planes), std::move(others));
+    bits_ = segment_.planes > 0
+                ? prove_bits(channel_, prover_, challenges_.bits, std::move(tables_.planes), std::move(others))
+                : without_planes(std::move(others));
 
     size_t at = 0;
     const std::vector<Scalar>& sent = bits_.values;
@@ -154,6 +154,21 @@ class SegmentProver {
     theta_u_ = sent[at++];
     theta_p_ = sent[at++];
     slacks_.assign(sent.begin() + static_cast<ptrdiff_t>(at), sent.end());
+  }
+
+  // The same where no slack has a plane.
+  ProverBits without_planes(ProverTerms others) {
+    Sumcheck sumcheck{.variables = segment_.variables,
+                      .degree = 3,
+                      .tables = std::move(others.tables),
+                      .terms = std::move(others.terms),
+                      .eq_point = challenges_.bits.tau,
+                      .bits = {}};
+    const SumcheckProof end =
+        prove_sumcheck(channel_, others.labels.sumcheck, std::move(sumcheck), others.claim, pool_);
+    ProverTerms::End last = others.end(end);
+    return {
+        end.point, {}, channel_.send(others.labels.message, std::move(last.values), last.coefficients, end.claim), {}};
   }
 
   // Σ_i (num m_i − den u_i) x_i²
@@ -262,10 +277,15 @@ class SegmentProver {
     std::vector<int64_t> theta_p(tables_.x.size());
     for (size_t i = 0; i < theta_p.size(); ++i) theta_p[i] = tables_.theta_u[i] - tables_.x[i];
     const std::vector<Scalar> row = row_table(bits_.r);
-    const std::vector<Scalar> plane = plane_coefficients(plan_, segment_, weights, bits_.kappa);
-    ProverPair at_r = fold_bit_rows(rows.bits, std::span(plane).first(plan_.block_planes()), row, pool_);
-    if (segment_.cap) add_cap_row(at_r, plane.back() * row[0], rows);
-    add_model(at_r, weights.theta_p, row, theta_p);
+    ProverPair at_r;
+    at_r.vector.resize(plan_.geometry().row);
+    if (segment_.planes > 0) {
+      const std::vector<Scalar> plane = plane_coefficients(segment_, weights, bits_.kappa);
+      at_r = fold_bit_rows(rows.bits, std::span(plane).first(plan_.slack_planes()), row, pool_);
+      if (segment_.cap) add_cap_row(at_r, plane.back() * row[0], rows);
+    }
+    add_rows(at_r, weights.theta_u, row, tables_.theta_u, rows.weights);
+    add_rows(at_r, weights.theta_p, row, theta_p, model_blindings());
     at_r.point.assign(bits_.r.begin() + segment_.row_variables, bits_.r.end());
     at_r.value = theta_u_ * weights.theta_u + theta_p_ * weights.theta_p + bits_.b * weights.planes;
     for (size_t k = 0; k < slacks_.size(); ++k) at_r.value += slacks_[k] * weights.slacks[k];
@@ -273,8 +293,10 @@ class SegmentProver {
     if (!plan_.compensates()) return Done{};
 
     const std::vector<Scalar> sigma_row = row_table(sigma_);
-    ProverPair at_sigma = fold_bit_rows(rows.bits, sign_weights(plan_.width()), sigma_row, pool_);
-    add_model(at_sigma, -Scalar::one(), sigma_row, theta_p);
+    ProverPair at_sigma;
+    at_sigma.vector.resize(plan_.geometry().row);
+    add_rows(at_sigma, Scalar::one(), sigma_row, tables_.theta_u, rows.weights);
+    add_rows(at_sigma, -Scalar::one(), sigma_row, theta_p, model_blindings());
     at_sigma.point.assign(sigma_.begin() + segment_.row_variables, sigma_.end());
     at_sigma.value = x_sigma_;
     ZKAPEX_CHECK(prover_.add_pair(std::move(at_sigma)));
@@ -292,11 +314,16 @@ class SegmentProver {
     pair.blinding += weight * rows.cap_blinding;
   }
 
-  void add_model(ProverPair& pair, const Scalar& weight, const std::vector<Scalar>& row,
-                 std::span<const int64_t> theta_p) const {
-    const std::vector<Scalar> folded = fold_i64(theta_p, plan_.geometry().row, row, pool_);
+  [[nodiscard]] std::span<const Scalar> model_blindings() const {
+    return openings_.model.subspan(segment_.rows.first_row, segment_.rows.rows);
+  }
+
+  // weight · Σ_t row[t] (row t of integers)
+  void add_rows(ProverPair& pair, const Scalar& weight, const std::vector<Scalar>& row,
+                std::span<const int64_t> integers, std::span<const Scalar> blindings) const {
+    const std::vector<Scalar> folded = fold_i64(integers, plan_.geometry().row, row, pool_);
     for (size_t l = 0; l < folded.size(); ++l) pair.vector[l] += weight * folded[l];
-    pair.blinding += weight * inner_product(row, openings_.model.subspan(segment_.rows.first_row, row.size()));
+    pair.blinding += weight * inner_product(row, blindings);
   }
 
   Status open_factor() {

@@ -10,14 +10,15 @@ struct ModelOpenings;
 
 // The integers of a segment, by index.
 struct SegmentWitness {
-  std::vector<std::vector<uint8_t>> planes;  // packed bits
+  std::vector<std::vector<uint8_t>> planes;  // packed bits of the slacks
   std::vector<int64_t> theta_u, x;
   std::vector<uint8_t> free;  // u
   Scalar cap_slack;           // the integer in the cap's plane, in the segment that has it
 };
 
-// The segment's bit rows and what opens them.
+// The segment's rows and what opens them.
 struct SegmentRows {
+  std::span<const Scalar> weights;  // blindings of θ_u's rows
   BitRows bits;
   std::span<const uint64_t> cap_row;
   Scalar cap_blinding;

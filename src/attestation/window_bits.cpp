@@ -1,5 +1,7 @@
 #include "attestation/window_bits.h"
 
+#include <algorithm>
+
 #include "attestation/public_terms.h"
 #include "attestation/real_indices.h"
 #include "base/first_error.h"
@@ -54,8 +56,9 @@ Result<WindowBits> WindowBits::make(const Deployment& deployment, const WindowPl
       ZKAPEX_TRY(const std::vector<int64_t> theta_u, out.weights(segments[k], pool));
       const std::vector<uint8_t> free = free_indices(plan.geometry(), segments[k].rows, segments[k].masked);
       ZKAPEX_TRY(moves[k], sum_moves(theta_p, theta_u, free));
-      ZKAPEX_TRY(const std::vector<uint64_t> words, out.words(segments[k], theta_u));
+      ZKAPEX_TRY(const std::vector<uint64_t> words, out.slacks(segments[k]));
       Sha512 hash;
+      hash.update({reinterpret_cast<const uint8_t*>(theta_u.data()), theta_u.size() * sizeof(int64_t)});
       hash.update({reinterpret_cast<const uint8_t*>(words.data()), words.size() * sizeof(uint64_t)});
       digests[k] = hash.finish();
       return Done{};
@@ -94,25 +97,18 @@ Status WindowBits::set_cap(const Wide& moved, const Wide& removed) {
 }
 
 Result<std::vector<int64_t>> WindowBits::weights(const WindowSegment& segment, ThreadPool& pool) const {
-  return read_segment(after_, segment, pool);
-}
-
-Result<std::vector<uint64_t>> WindowBits::words(const WindowSegment& segment, std::span<const int64_t> weights) const {
-  const uint64_t mask = ~uint64_t{0} >> (64 - plan_.width());
-  std::vector<uint64_t> out(weights.size());
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (!deployment_.parameters().weights.contains(weights[i]))
-      return error("a weight does not fit in {} bits", plan_.width());
-    out[i] = static_cast<uint64_t>(weights[i]) & mask;
-  }
-  if (plan_.compensates()) {
-    ZKAPEX_CHECK(add_slacks(segment, out));
-  }
+  ZKAPEX_TRY(std::vector<int64_t> out, read_segment(after_, segment, pool));
+  const FixedPoint& format = deployment_.parameters().weights;
+  const auto [low, high] = std::ranges::minmax(out);
+  if (!format.contains(low) || !format.contains(high)) return error("a weight does not fit in {} bits", format.width);
   return out;
 }
 
-// Bit q S + j of a slot's slack goes to plane w + q at position j of the slot.
-Status WindowBits::add_slacks(const WindowSegment& segment, std::vector<uint64_t>& words) const {
+// Bit q S + j of a slot's slack goes to plane q at position j of the slot.
+Result<std::vector<uint64_t>> WindowBits::slacks(const WindowSegment& segment) const {
+  std::vector<uint64_t> out;
+  if (!plan_.compensates()) return out;
+  out.resize(segment.size());
   const uint64_t stride = plan_.geometry().stride();
   for (uint64_t b = 0; b < segment.rows.slots; ++b) {
     const uint64_t slot = segment.rows.first_slot + b;
@@ -122,40 +118,43 @@ Status WindowBits::add_slacks(const WindowSegment& segment, std::vector<uint64_t
     }
     const Wide slack = deployment_.residual_bound() - residual;
     for (unsigned k = 0; k < plan_.slack_bits(); ++k) {
-      words[b * stride + k % stride] |= uint64_t{slack.bit(k)} << (plan_.width() + k / stride);
+      out[b * stride + k % stride] |= uint64_t{slack.bit(k)} << (k / stride);
     }
+  }
+  return out;
+}
+
+Status WindowBits::for_weights(const std::function<Status(std::span<const int64_t>)>& visit, ThreadPool& pool) const {
+  for (const WindowSegment& segment : plan_.segments()) {
+    ZKAPEX_TRY(const std::vector<int64_t> theta, weights(segment, pool));
+    ZKAPEX_CHECK(visit(theta));
   }
   return Done{};
 }
 
-Result<CommittedRows> WindowBits::commit(size_t bits_in_memory, const Generators& generators, Nonces& nonces,
-                                         ThreadPool& pool) const {
-  const std::vector<WindowSegment>& segments = plan_.segments();
+Result<CommittedRows> WindowBits::commit(const Generators& generators, Nonces& nonces, ThreadPool& pool) const {
+  const size_t n = plan_.geometry().row;
   CommittedRows out;
-  const auto append = [&](const PackedRows& packed) -> Status {
-    ZKAPEX_TRY(const CommittedRows rows, commit_rows_var(generators, packed, nonces, pool));
-    out.append(rows);
-    return Done{};
-  };
-  for (size_t first = 0, last; first < segments.size(); first = last) {
-    std::vector<size_t> rows;
-    size_t bytes = 0;
-    for (last = first; last < segments.size(); ++last) {
-      bytes += plan_.block_planes() * segments[last].size() / 8;
-      if (last > first && bytes > bits_in_memory) break;
-      rows.push_back(segments[last].rows.rows);
-    }
-    BitMatrix bits(plan_.geometry().row, plan_.block_planes(), rows);
-    for (size_t k = first; k < last; ++k) {
-      ZKAPEX_TRY(const std::vector<int64_t> theta, weights(segments[k], pool));
-      ZKAPEX_TRY(const std::vector<uint64_t> filling, words(segments[k], theta));
-      bits.fill(k - first, 0, filling, pool);
-    }
-    ZKAPEX_CHECK(append(bits.packed()));
+  ZKAPEX_CHECK(for_weights(
+      [&](std::span<const int64_t> theta) -> Status {
+        ZKAPEX_TRY(const CommittedRows rows, commit_integers_var(generators, theta, n, nonces, pool));
+        out.append(rows);
+        return Done{};
+      },
+      pool));
+  if (!plan_.compensates()) return out;
+  // Single bits: all of them fit where one segment's tables do.
+  std::vector<size_t> rows;
+  for (const WindowSegment& segment : plan_.segments()) rows.push_back(segment.rows.rows);
+  BitMatrix bits(n, plan_.slack_planes(), rows);
+  for (size_t k = 0; k < rows.size(); ++k) {
+    ZKAPEX_TRY(const std::vector<uint64_t> words, slacks(plan_.segments()[k]));
+    bits.fill(k, 0, words, pool);
   }
-  if (plan_.compensates()) {
-    ZKAPEX_CHECK(
-        append({reinterpret_cast<const uint8_t*>(cap_row_.data()), 1, 8 * cap_row_.size(), plan_.geometry().row, 1}));
+  const PackedRows cap{reinterpret_cast<const uint8_t*>(cap_row_.data()), 1, 8 * cap_row_.size(), n, 1};
+  for (const PackedRows& packed : {bits.packed(), cap}) {
+    ZKAPEX_TRY(const CommittedRows committed, commit_rows_var(generators, packed, nonces, pool));
+    out.append(committed);
   }
   return out;
 }
@@ -163,27 +162,27 @@ Result<CommittedRows> WindowBits::commit(size_t bits_in_memory, const Generators
 Result<SegmentBits> WindowBits::segment(const WindowSegment& segment, const ModelReader& before,
                                         const CommittedRows& committed, ThreadPool& pool) const {
   const size_t rows[] = {segment.rows.rows};
-  SegmentBits out{BitMatrix(plan_.geometry().row, plan_.block_planes(), rows), {}, {}};
+  SegmentBits out{BitMatrix(plan_.geometry().row, plan_.slack_planes(), rows), {}, {}};
   SegmentWitness& witness = out.witness;
   ZKAPEX_TRY(witness.theta_u, weights(segment, pool));
   ZKAPEX_TRY(witness.x, read_segment(before, segment, pool));
-  {
-    ZKAPEX_TRY(const std::vector<uint64_t> filling, words(segment, witness.theta_u));
-    out.bits.fill(0, 0, filling, pool);
+  if (plan_.compensates()) {
+    ZKAPEX_TRY(const std::vector<uint64_t> words, slacks(segment));
+    out.bits.fill(0, 0, words, pool);
+    witness.planes = out.bits.planes(0);
   }
   for (size_t i = 0; i < witness.x.size(); ++i) witness.x[i] = witness.theta_u[i] - witness.x[i];
   witness.free = free_indices(plan_.geometry(), segment.rows, segment.masked);
-  witness.planes = out.bits.planes(0);
   if (segment.cap) {
     const auto* cap = reinterpret_cast<const uint8_t*>(cap_row_.data());
     witness.planes.emplace_back(cap, cap + (plan_.geometry().row + 7) / 8);
     witness.cap_slack = to_scalar(cap_slack_);
   }
-  const size_t first = plan_.block_planes() * segment.rows.first_row, count = plan_.block_planes() * rows[0];
-  out.rows = {
-      {out.bits.segment(0), out.bits.words_per_row(), plan_.geometry().row, committed.blindings_from(first, count)},
-      cap_row_,
-      plan_.compensates() ? committed.all_blindings().back() : Scalar::zero()};
+  out.rows = {committed.blindings_from(segment.rows.first_row, rows[0]),
+              {out.bits.segment(0), out.bits.words_per_row(), plan_.geometry().row,
+               committed.blindings_from(plan_.first_bit_row(segment), plan_.slack_planes() * rows[0])},
+              cap_row_,
+              plan_.compensates() ? committed.blindings[plan_.cap_row()] : Scalar::zero()};
   return out;
 }
 

@@ -1,4 +1,4 @@
-// The bits that a window commits to: θ_u plane by plane, the slack of every block's residual, the slack of the cap.
+// What a window commits to: θ_u, and in bits the slack of every block's residual and the slack of the cap.
 #pragma once
 
 #include "argument/bit_matrix.h"
@@ -35,19 +35,19 @@ class WindowBits {
   static Result<WindowBits> make(const Deployment&, const WindowPlan&, const ModelReader&, const OperatorOutput&&,
                                  ThreadPool&) = delete;  // a temporary would not outlive it
 
-  // As many segments at a time as `bits_in_memory` bytes hold, at least one.
-  Result<CommittedRows> commit(size_t bits_in_memory, const Generators& generators, Nonces& nonces,
-                               ThreadPool& pool) const;
+  // The rows of θ_u, then the bit rows.
+  Result<CommittedRows> commit(const Generators& generators, Nonces& nonces, ThreadPool& pool) const;
+  // All rows of θ_u in order, a segment at a time.
+  Status for_weights(const std::function<Status(std::span<const int64_t>)>& visit, ThreadPool& pool) const;
   [[nodiscard]] const Sha512::Digest& digest() const { return digest_; }  // of the witness, for nonces
   Result<SegmentBits> segment(const WindowSegment& segment, const ModelReader& before, const CommittedRows& committed,
                               ThreadPool& pool) const;
 
  private:
   WindowBits(const Deployment& deployment, const WindowPlan& plan, const OperatorOutput& after);
-  // θ_u of a segment by index, and the same as words of bits with the slacks above.
+  // θ_u of a segment by index, and the slacks as words of bits.
   Result<std::vector<int64_t>> weights(const WindowSegment& segment, ThreadPool& pool) const;
-  Result<std::vector<uint64_t>> words(const WindowSegment& segment, std::span<const int64_t> weights) const;
-  Status add_slacks(const WindowSegment& segment, std::vector<uint64_t>& words) const;
+  Result<std::vector<uint64_t>> slacks(const WindowSegment& segment) const;
   Status set_cap(const Wide& moved, const Wide& removed);
 
   const Deployment& deployment_;

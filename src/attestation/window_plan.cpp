@@ -1,18 +1,23 @@
 #include "attestation/window_plan.h"
 
+#include <algorithm>
+
 #include "argument/bit_check.h"
 #include "base/bits.h"
 
 namespace zkapex {
 
-Result<WindowPlan> WindowPlan::make(const Deployment& deployment, const Mask& mask, Operator op,
-                                    const Segmentation& segmentation) {
+namespace {
+
+constexpr unsigned kMaxVariables = 31;  // of a segment
+
+}  // namespace
+
+Result<WindowPlan> WindowPlan::uncut(const Deployment& deployment, Operator op) {
   const Layout& layout = deployment.layout();
   WindowPlan plan;
   plan.op_ = op;
   plan.geometry_ = layout.geometry();
-  plan.segmentation_ = segmentation;
-  plan.width_ = deployment.parameters().weights.width;
   const uint64_t stride = plan.geometry_.stride();
   if (plan.compensates()) {
     plan.slack_bits_ = deployment.slack_bits();
@@ -20,7 +25,33 @@ Result<WindowPlan> WindowPlan::make(const Deployment& deployment, const Mask& ma
   }
   plan.side_variables_ = log2_ceil(stride);
   plan.position_variables_ = log2_ceil(plan.geometry_.row);
-  if (segmentation.size() > kMaxForks) return error("{} segments are more than {}", segmentation.size(), kMaxForks);
+  const Parameters& p = deployment.parameters();
+  ProjectionShape& shape = plan.projection_.shape;
+  shape = {plan.geometry_.row, layout.rows(), p.weight_chunk, p.projections, p.weight_bits(), {}};
+  shape.units = standard_units(shape);
+  if (shape.units.empty() || shape.forks() >= kMaxForks)
+    return error("the parts of a window are more than {}", kMaxForks);
+  plan.projection_.rows = {0, plan.weight_rows() + plan.bit_rows()};
+  return plan;
+}
+
+void WindowPlan::count_scalars(WindowSegment& s) const {
+  s.slot_variables = s.variables - side_variables_;
+  s.cap = compensates() && s.rows.index == 0;
+  s.planes = slack_planes_ + (s.cap ? 1 : 0);
+  const size_t v = s.variables;
+  s.evaluations = compensates() ? 5 + slack_planes_ + (s.cap ? 1 : 0) : 3;
+  s.scalars = compensates() ? 1 + bit_check_scalars(s.planes, s.variables, s.evaluations) + (2 * v + 3) + (3 * v + 3)
+                            : 1 + 3 * v + s.evaluations;
+}
+
+Result<WindowPlan> WindowPlan::make(const Deployment& deployment, const Mask& mask, Operator op,
+                                    const Segmentation& segmentation) {
+  const Layout& layout = deployment.layout();
+  ZKAPEX_TRY(WindowPlan plan, uncut(deployment, op));
+  plan.segmentation_ = segmentation;
+  if (segmentation.size() > kMaxForks - plan.projection_.shape.forks())
+    return error("the parts of a window are more than {}", kMaxForks);
   ZKAPEX_TRY(std::vector<Segment> segments, make_segments(layout, segmentation));
   size_t next = 0;  // in the mask
   for (Segment& rows : segments) {
@@ -28,14 +59,9 @@ Result<WindowPlan> WindowPlan::make(const Deployment& deployment, const Mask& ma
     s.rows = std::move(rows);
     s.row_variables = log2_ceil(s.rows.rows);
     s.variables = s.row_variables + plan.position_variables_;
-    if (s.variables > 31) return error("a segment of {} rows of {} is too large", s.rows.rows, plan.geometry_.row);
-    s.slot_variables = s.variables - plan.side_variables_;
-    s.cap = plan.compensates() && s.rows.index == 0;
-    s.planes = plan.block_planes() + (s.cap ? 1 : 0);
-    const size_t v = s.variables;
-    s.evaluations = plan.compensates() ? 5 + plan.slack_planes_ + (s.cap ? 1 : 0) : 3;
-    s.scalars = 1 + bit_check_scalars(s.planes, s.variables, s.evaluations);
-    if (plan.compensates()) s.scalars += (2 * v + 3) + (3 * v + 3);
+    if (s.variables > kMaxVariables)
+      return error("a segment of {} rows of {} is too large", s.rows.rows, plan.geometry_.row);
+    plan.count_scalars(s);
     const uint64_t first = s.rows.first_row * plan.geometry_.row, end = first + s.size();
     for (; next < mask.support.size(); ++next) {
       const uint64_t index = layout.padded_index(mask.support[next]);
@@ -47,19 +73,30 @@ Result<WindowPlan> WindowPlan::make(const Deployment& deployment, const Mask& ma
   return plan;
 }
 
-size_t WindowPlan::bit_rows() const {
-  size_t rows = compensates() ? 1 : 0;
-  for (const WindowSegment& s : segments_) rows += block_planes() * s.rows.rows;
-  return rows;
+// With a segment for every row, as far as there may be so many.
+Result<WindowPlan::Most> WindowPlan::most(const Deployment& deployment, Operator op) {
+  ZKAPEX_TRY(WindowPlan plan, uncut(deployment, op));
+  const size_t rows = deployment.layout().rows(), parts = std::min(rows, kMaxForks - plan.projection_.shape.forks());
+  WindowSegment part;
+  part.variables = parts == rows ? plan.position_variables_ : kMaxVariables;
+  plan.count_scalars(part);
+  plan.segments_.assign(parts, part);
+  return Most{plan.shape().bytes(), parts};
 }
 
+size_t WindowPlan::bit_rows() const { return compensates() ? slack_planes_ * weight_rows() + 1 : 0; }
+
 ProofShape WindowPlan::shape() const {
+  const ProjectionShape& projected = projection_.shape;
   ProofShape shape{.row_length = geometry_.row,
-                   .rows = bit_rows(),
+                   .rows = weight_rows() + bit_rows() + projected.later_rows(),
                    .forks = {},
-                   .pairs = pairs_per_segment() * segments_.size(),
-                   .products = products_per_segment() * segments_.size()};
+                   .pairs = pairs_per_segment() * segments_.size() + projected.pairs(),
+                   .products = products_per_segment() * segments_.size() + projected.products(),
+                   .later_rows = projected.later_rows()};
   for (const WindowSegment& s : segments_) shape.forks.push_back(s.scalars);
+  const std::vector<size_t> scalars = projected.fork_scalars();
+  shape.forks.insert(shape.forks.end(), scalars.begin(), scalars.end());
   return shape;
 }
 

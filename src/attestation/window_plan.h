@@ -2,7 +2,7 @@
 // follows from public inputs.
 #pragma once
 
-#include "argument/proof.h"
+#include "argument/projection.h"
 #include "unlearning/deployment.h"
 #include "unlearning/mask.h"
 #include "weights/segments.h"
@@ -37,29 +37,45 @@ class WindowPlan {
   // `mask` was checked for the deployment. Refuses a segmentation that does not cover every row once.
   static Result<WindowPlan> make(const Deployment& deployment, const Mask& mask, Operator op,
                                  const Segmentation& segmentation);
+  // Bytes that no proof exceeds, with any segmentation, and parts that no segmentation exceeds.
+  struct Most {
+    size_t proof_bytes, parts;
+  };
+  static Result<Most> most(const Deployment& deployment, Operator op);
 
   [[nodiscard]] Operator op() const { return op_; }
   [[nodiscard]] bool compensates() const { return op_ == Operator::kGroupObs; }
   [[nodiscard]] const Geometry& geometry() const { return geometry_; }
   [[nodiscard]] const Segmentation& segmentation() const { return segmentation_; }
   [[nodiscard]] const std::vector<WindowSegment>& segments() const { return segments_; }
-  [[nodiscard]] unsigned width() const { return width_; }                            // w
   [[nodiscard]] unsigned slack_bits() const { return slack_bits_; }                  // NB
-  [[nodiscard]] unsigned slack_planes() const { return slack_planes_; }              // Q
-  [[nodiscard]] unsigned block_planes() const { return width_ + slack_planes_; }     // planes that have all rows
+  [[nodiscard]] unsigned slack_planes() const { return slack_planes_; }              // Q: planes that have all rows
   [[nodiscard]] unsigned side_variables() const { return side_variables_; }          // log2 S
   [[nodiscard]] unsigned position_variables() const { return position_variables_; }  // log2 n
   [[nodiscard]] size_t pairs_per_segment() const { return compensates() ? 3 : 1; }
-  [[nodiscard]] size_t products_per_segment() const { return compensates() ? 5 : 2; }
-  [[nodiscard]] size_t bit_rows() const;  // of all segments, and the cap's row after them
+  [[nodiscard]] size_t products_per_segment() const { return compensates() ? 5 : 1; }
+  // The rows of a proof: of θ_u, then the slacks' bits, of all segments and the cap's after them, then the projections
+  // of θ_u.
+  [[nodiscard]] size_t weight_rows() const { return projection_.shape.rows; }
+  [[nodiscard]] size_t bit_rows() const;
+  [[nodiscard]] size_t first_bit_row(const WindowSegment& segment) const {
+    return weight_rows() + slack_planes_ * segment.rows.first_row;
+  }
+  [[nodiscard]] size_t cap_row() const { return weight_rows() + bit_rows() - 1; }
+  [[nodiscard]] const ProjectedRows& projection() const { return projection_; }
   [[nodiscard]] ProofShape shape() const;
 
  private:
+  // All but the segments.
+  static Result<WindowPlan> uncut(const Deployment& deployment, Operator op);
+  void count_scalars(WindowSegment& segment) const;
+
   Operator op_ = Operator::kGroupObs;
   Geometry geometry_;
   Segmentation segmentation_;
   std::vector<WindowSegment> segments_;
-  unsigned width_ = 0, slack_bits_ = 0, slack_planes_ = 0, side_variables_ = 0, position_variables_ = 0;
+  ProjectedRows projection_;
+  unsigned slack_bits_ = 0, slack_planes_ = 0, side_variables_ = 0, position_variables_ = 0;
 };
 
 }  // namespace zkapex

@@ -1,6 +1,5 @@
 #include "attestation/window_prover.h"
 
-#include "attestation/derived_rows.h"
 #include "attestation/segment_prover.h"
 
 namespace zkapex {
@@ -10,30 +9,32 @@ namespace {
 class WindowWitness : public Witness {
  public:
   WindowWitness(const WindowStatement& statement, const WindowPlan& plan, const WindowBits& bits,
-                const ModelReader& before, const ModelOpenings& openings, size_t bits_in_memory)
-      : statement_(statement),
-        plan_(plan),
-        bits_(bits),
-        before_(before),
-        openings_(openings),
-        bits_in_memory_(bits_in_memory) {}
+                const ModelReader& before, const ModelOpenings& openings)
+      : statement_(statement), plan_(plan), bits_(bits), before_(before), openings_(openings) {}
 
   // Of θ_u; the statement binds θ_p and L by their commitments.
   [[nodiscard]] Sha512::Digest digest() const override { return bits_.digest(); }
   Result<CommittedRows> commit(const Generators& generators, Nonces& nonces, ThreadPool& pool) override {
-    return bits_.commit(bits_in_memory_, generators, nonces, pool);
+    generators_ = &generators;
+    return bits_.commit(generators, nonces, pool);
   }
   Status prove(ArgumentProver& prover, const CommittedRows& rows) override {
-    size_t first = 0;
+    const ProjectedRows& projected = plan_.projection();
+    for (size_t t = 0; t < plan_.weight_rows(); ++t) blindings.push_back(rows.blindings[t]);
+    const RowSource weights = [&](const auto& visit) {
+      return bits_.for_weights([&](std::span<const int64_t> theta) { return visit(theta); }, prover.pool());
+    };
+    ProjectionProver projection(projected.shape, weights, rows.blindings_from(0, plan_.weight_rows()));
+    ZKAPEX_CHECK(projection.draw(prover.main().challenge("projection"), projected.number, prover.pool()));
+    ZKAPEX_TRY(const CommittedRows later, prover.commit_rows("projections", [&](Nonces& nonces) {
+      return projection.commit(*generators_, nonces, prover.pool());
+    }));
+    const std::vector<WindowSegment>& segments = plan_.segments();
     return prover.for_forks("segment", [&](size_t k, Sender& channel) -> Status {
-      const WindowSegment& segment = plan_.segments()[k];
-      ZKAPEX_TRY(SegmentBits part, bits_.segment(segment, before_, rows, prover.pool()));
-      ZKAPEX_CHECK(prove_segment(statement_, plan_, segment, before_, openings_, std::move(part.witness), part.rows,
-                                 channel, prover));
-      const size_t count = plan_.block_planes() * segment.rows.rows;
-      append_value_blindings(rows.blindings_from(first, count), segment.rows.rows, plan_.width(), blindings);
-      first += count;
-      return Done{};
+      if (k >= segments.size()) return projection.prove(k - segments.size(), later.all_blindings(), channel, prover);
+      ZKAPEX_TRY(SegmentBits part, bits_.segment(segments[k], before_, rows, prover.pool()));
+      return prove_segment(statement_, plan_, segments[k], before_, openings_, std::move(part.witness), part.rows,
+                           channel, prover);
     });
   }
 
@@ -45,15 +46,15 @@ class WindowWitness : public Witness {
   const WindowBits& bits_;
   const ModelReader& before_;
   const ModelOpenings& openings_;
-  const size_t bits_in_memory_;
+  const Generators* generators_ = nullptr;
 };
 
 }  // namespace
 
 Result<WindowProof> prove_window(const WindowStatement& statement, const WindowPlan& plan, const WindowBits& bits,
-                                 const ModelReader& before, const ModelOpenings& openings, size_t bits_in_memory,
-                                 const Generators& generators, ThreadPool& pool, ProveOptions options) {
-  WindowWitness witness(statement, plan, bits, before, openings, bits_in_memory);
+                                 const ModelReader& before, const ModelOpenings& openings, const Generators& generators,
+                                 ThreadPool& pool, ProveOptions options) {
+  WindowWitness witness(statement, plan, bits, before, openings);
   ZKAPEX_TRY(Proof proof, prove(WindowRelation(statement, plan), witness, generators, pool, std::move(options)));
   return WindowProof{std::move(proof), std::move(witness.blindings)};
 }

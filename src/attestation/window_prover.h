@@ -18,12 +18,10 @@ struct WindowProof {
   SecretVector<Scalar> blindings;  // of Com(θ_u): the openings of the next window
 };
 
-// An error, never a proof, if the witness does not meet the relation. Bits that are committed together take at most
-// `bits_in_memory` bytes, or one segment's.
+// An error, never a proof, if the witness does not meet the relation.
 [[nodiscard]] Result<WindowProof> prove_window(const WindowStatement& statement, const WindowPlan& plan,
                                                const WindowBits& bits, const ModelReader& before,
-                                               const ModelOpenings& openings, size_t bits_in_memory,
-                                               const Generators& generators, ThreadPool& pool,
-                                               ProveOptions options = {});
+                                               const ModelOpenings& openings, const Generators& generators,
+                                               ThreadPool& pool, ProveOptions options = {});
 
 }  // namespace zkapex

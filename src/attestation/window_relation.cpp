@@ -1,6 +1,5 @@
 #include "attestation/window_relation.h"
 
-#include "argument/bit_matrix.h"
 #include "attestation/public_terms.h"
 
 namespace zkapex {
@@ -11,18 +10,17 @@ namespace {
 struct RowNumbers {
   size_t model, curvature;
   explicit RowNumbers(const WindowStatement& s, const WindowPlan& plan)
-      : model(plan.bit_rows()), curvature(model + s.model.size()) {}
+      : model(plan.shape().rows), curvature(model + s.model.size()) {}
 };
 
 class SegmentVerifier {
  public:
   SegmentVerifier(const WindowStatement& statement, const WindowPlan& plan, const WindowSegment& segment,
-                  size_t first_bit_row, ArgumentVerifier& verifier, Receiver& channel)
+                  ArgumentVerifier& verifier, Receiver& channel)
       : statement_(statement),
         parameters_(statement.deployment->parameters()),
         plan_(plan),
         segment_(segment),
-        first_bit_row_(first_bit_row),
         verifier_(verifier),
         channel_(channel),
         transcript_(channel.transcript()) {}
@@ -41,8 +39,7 @@ class SegmentVerifier {
  private:
   Expression joint() {
     Expression k = channel_.receive("K", 1)[0];
-    challenges_.bits = BitChallenges::draw(transcript_, segment_.planes, segment_.variables);
-    challenges_.alpha = transcript_.challenges("alpha", 3);
+    challenges_.draw(transcript_, segment_);
     VerifierTerms others{.labels = kJointLabels, .claim = k * challenges_.alpha[2], .values = segment_.evaluations};
     if (plan_.compensates()) {
       const auto tau_b = std::span(challenges_.bits.tau).first(segment_.slot_variables);
@@ -52,7 +49,8 @@ class SegmentVerifier {
     others.coefficients = [this](std::span<const Scalar> r) {
       return joint_coefficients(plan_, segment_, parameters_, challenges_, r);
     };
-    bits_ = verify_bits(channel_, verifier_, challenges_.bits, std::move(others));
+    bits_ = segment_.planes > 0 ? verify_bits(channel_, verifier_, challenges_.bits, std::move(others))
+                                : without_planes(std::move(others));
 
     size_t at = 0;
     const std::vector<Expression>& sent = bits_.values;
@@ -65,6 +63,17 @@ class SegmentVerifier {
     theta_p_ = sent[at++];
     slacks_.assign(sent.begin() + static_cast<ptrdiff_t>(at), sent.end());
     return k;
+  }
+
+  // The same where no slack has a plane.
+  VerifierBits without_planes(VerifierTerms others) {
+    SumcheckClaim end =
+        verify_sumcheck(channel_, others.labels.sumcheck, segment_.variables, 3, std::move(others.claim));
+    VerifierBits out{std::move(end.point), {}, channel_.receive(others.labels.message, others.values), {}};
+    const std::vector<Scalar> coefficients = others.coefficients(out.r);
+    for (size_t k = 0; k < coefficients.size(); ++k) end.claim += out.values[k] * -coefficients[k];
+    verifier_.require_zero(std::move(end.claim));
+    return out;
   }
 
   // y = A x at r, by two products with L: y(r) − μ x(r) = Σ v z, then v and z at ρ together.
@@ -97,17 +106,20 @@ class SegmentVerifier {
                       theta_u_ * weights.theta_u + theta_p_ * weights.theta_p + bits_.b * weights.planes};
     for (size_t k = 0; k < slacks_.size(); ++k) at_r.value += slacks_[k] * weights.slacks[k];
     const std::vector<Scalar> row = eq_prefix(std::span(r).first(rows), segment_.rows.rows);
-    const std::vector<Scalar> plane = plane_coefficients(plan_, segment_, weights, bits_.kappa);
-    add_bit_rows(at_r.commitment, first_bit_row_, std::span(plane).first(plan_.block_planes()), row);
-    // The cap's plane: one row, the last of the proof.
-    if (segment_.cap) at_r.commitment.emplace_back(plan_.bit_rows() - 1, plane.back() * row[0]);
+    add_weights(at_r.commitment, weights.theta_u, row);
+    if (segment_.planes > 0) {
+      const std::vector<Scalar> plane = plane_coefficients(segment_, weights, bits_.kappa);
+      add_bit_rows(at_r.commitment, plan_.first_bit_row(segment_), std::span(plane).first(plan_.slack_planes()), row);
+      // The cap's plane: one row, the last of them.
+      if (segment_.cap) at_r.commitment.emplace_back(plan_.cap_row(), plane.back() * row[0]);
+    }
     add_model(at_r.commitment, weights.theta_p, row);
     verifier_.add_pair(std::move(at_r));
     if (!plan_.compensates()) return;
 
     VerifierPair at_sigma{{}, {sigma_.begin() + rows, sigma_.end()}, x_sigma_};
     const std::vector<Scalar> sigma_row = eq_prefix(std::span(sigma_).first(rows), segment_.rows.rows);
-    add_bit_rows(at_sigma.commitment, first_bit_row_, sign_weights(plan_.width()), sigma_row);
+    add_weights(at_sigma.commitment, Scalar::one(), sigma_row);
     add_model(at_sigma.commitment, -Scalar::one(), sigma_row);
     verifier_.add_pair(std::move(at_sigma));
 
@@ -123,6 +135,10 @@ class SegmentVerifier {
     verifier_.add_pair(std::move(factor));
   }
 
+  // Rows of θ_u, and of θ_p.
+  void add_weights(RowCombination& out, const Scalar& weight, std::span<const Scalar> row) const {
+    for (size_t t = 0; t < segment_.rows.rows; ++t) out.emplace_back(segment_.rows.first_row + t, weight * row[t]);
+  }
   void add_model(RowCombination& out, const Scalar& weight, std::span<const Scalar> row) const {
     const size_t first = RowNumbers(statement_, plan_).model + segment_.rows.first_row;
     for (size_t t = 0; t < segment_.rows.rows; ++t) out.emplace_back(first + t, weight * row[t]);
@@ -132,7 +148,6 @@ class SegmentVerifier {
   const Parameters& parameters_;
   const WindowPlan& plan_;
   const WindowSegment& segment_;
-  size_t first_bit_row_;
   ArgumentVerifier& verifier_;
   Receiver& channel_;
   Transcript& transcript_;
@@ -151,7 +166,7 @@ Verdict WindowRelation::sound() const {
       statement_.curvature.size() != layout.rows() * layout.geometry().stride()) {
     return Rejection{Reason::kStatement, "the commitments do not have the rows of the deployment's layout"};
   }
-  return Done{};
+  return plan_.projection().shape.sound();
 }
 
 std::vector<EncodedPoint> WindowRelation::statement_rows() const {
@@ -161,12 +176,16 @@ std::vector<EncodedPoint> WindowRelation::statement_rows() const {
 }
 
 void WindowRelation::replay(ArgumentVerifier& verifier) const {
+  const ProjectedRows& projected = plan_.projection();
+  const Scalar challenge = verifier.main().challenge("projection");
+  verifier.absorb_rows("projections", projected.shape.later_rows());
+  const TernaryMatrix matrix = draw_projection(projected.shape, challenge, projected.number);
+  const std::vector<WindowSegment>& segments = plan_.segments();
   Expression cap;
-  size_t first_bit_row = 0;
   verifier.for_forks("segment", [&](size_t k, Receiver& channel) {
-    const WindowSegment& segment = plan_.segments()[k];
-    cap += SegmentVerifier(statement_, plan_, segment, first_bit_row, verifier, channel).run();
-    first_bit_row += plan_.block_planes() * segment.rows.rows;
+    if (k >= segments.size())
+      return replay_projection(projected.shape, k - segments.size(), matrix, projected.rows, channel, verifier);
+    cap += SegmentVerifier(statement_, plan_, segments[k], verifier, channel).run();
   });
   verifier.require_zero(std::move(cap));
 }

@@ -9,13 +9,12 @@ namespace zkapex {
 
 inline constexpr BitLabels kJointLabels{.sumcheck = "joint", .message = "joint evaluations"};
 
-// Statement and plan outlive it. The rows that it names are the bit rows of the proof, then the model's, then the
-// curvature's.
+// Statement and plan outlive it. The rows that it names are those of the proof, then the model's, then the curvature's.
 class WindowRelation : public Relation {
  public:
   WindowRelation(const WindowStatement& statement, const WindowPlan& plan) : statement_(statement), plan_(plan) {}
 
-  [[nodiscard]] std::string_view protocol() const override { return "zkapex window 2"; }
+  [[nodiscard]] std::string_view protocol() const override { return "zkapex window 3"; }
   [[nodiscard]] Verdict sound() const override;
   [[nodiscard]] ProofShape shape() const override { return plan_.shape(); }
   [[nodiscard]] std::vector<EncodedPoint> statement_rows() const override;

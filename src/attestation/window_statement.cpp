@@ -1,14 +1,13 @@
 #include "attestation/window_statement.h"
 
 #include "algebra/multilinear.h"
-#include "argument/bit_matrix.h"
 
 namespace zkapex {
 
 void absorb_window(Transcript& t, const WindowStatement& statement, const WindowPlan& plan,
-                   std::span<const EncodedPoint> bit_rows) {
+                   std::span<const EncodedPoint> rows) {
   ByteWriter segmentation;
-  for (const uint64_t rows : plan.segmentation()) segmentation.u64(rows);
+  for (const uint64_t part : plan.segmentation()) segmentation.u64(part);
   t.absorb("operator", name(plan.op()));
   t.absorb("deployment", statement.deployment->digest());  // layout and all parameters
   t.absorb("segmentation", segmentation.bytes());
@@ -20,7 +19,9 @@ void absorb_window(Transcript& t, const WindowStatement& statement, const Window
   t.absorb("start", statement.start);
   t.absorb("model", statement.model);
   t.absorb("curvature", statement.curvature);
-  t.absorb("bit rows", bit_rows);
+  const size_t weights = std::min(rows.size(), plan.weight_rows());  // none where nonces are hedged
+  t.absorb("theta_u", rows.first(weights));
+  t.absorb("bit rows", rows.subspan(weights));
   t.absorb("unchanged", statement.unchanged);
 }
 
@@ -30,14 +31,10 @@ OpeningWeights::OpeningWeights(const Scalar& delta, size_t slack_count)
   for (size_t k = 0; k < slack_count; ++k) slacks.push_back(power *= delta);
 }
 
-std::vector<Scalar> plane_coefficients(const WindowPlan& plan, const WindowSegment& segment,
-                                       const OpeningWeights& weights, std::span<const Scalar> kappa) {
+std::vector<Scalar> plane_coefficients(const WindowSegment& segment, const OpeningWeights& weights,
+                                       std::span<const Scalar> kappa) {
   std::vector<Scalar> out = eq_prefix(kappa, segment.planes);
-  const std::vector<Scalar> signs = sign_weights(plan.width());
-  for (unsigned k = 0; k < segment.planes; ++k) {
-    out[k] *= weights.planes;
-    out[k] += k < plan.width() ? weights.theta_u * signs[k] : weights.slacks[k - plan.width()];
-  }
+  for (unsigned k = 0; k < segment.planes; ++k) out[k] = out[k] * weights.planes + weights.slacks[k];
   return out;
 }
 

@@ -16,9 +16,9 @@ struct WindowStatement {
   std::vector<EncodedPoint> model, curvature, unchanged;
 };
 
-// Everything that is committed, but for the pads.
+// Everything that is committed before the first challenge, but for the pads. `rows`: the first rows of the proof.
 void absorb_window(Transcript& t, const WindowStatement& statement, const WindowPlan& plan,
-                   std::span<const EncodedPoint> bit_rows);
+                   std::span<const EncodedPoint> rows);
 
 // Weights of the pair at r (docs/window.md, section 5): of θ_u, of θ_p, of the planes' sum at κ, and of each slack
 // plane and the cap plane for itself (else their values at r would be free).
@@ -27,8 +27,8 @@ struct OpeningWeights {
   std::vector<Scalar> slacks;
   OpeningWeights(const Scalar& delta, size_t slack_count);
 };
-// The coefficient of each plane's rows in that combination, Com(θ_u) = Σ ±2^k (plane k) included.
-[[nodiscard]] std::vector<Scalar> plane_coefficients(const WindowPlan& plan, const WindowSegment& segment,
-                                                     const OpeningWeights& weights, std::span<const Scalar> kappa);
+// The coefficient of each plane's rows in that combination.
+[[nodiscard]] std::vector<Scalar> plane_coefficients(const WindowSegment& segment, const OpeningWeights& weights,
+                                                     std::span<const Scalar> kappa);
 
 }  // namespace zkapex

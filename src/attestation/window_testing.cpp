@@ -148,7 +148,7 @@ Result<WindowProof> TestWindow::prove(ThreadPool& pool, Tamper* tamper) const {
   const After after(*this);
   ZKAPEX_TRY(const WindowBits bits, WindowBits::make(*deployment, p, before, after, pool));
   const ModelOpenings openings{model.all_blindings(), curvature.all_blindings()};
-  return prove_window(statement(), p, bits, before, openings, 1 << 12, *generators_, pool,
+  return prove_window(statement(), p, bits, before, openings, *generators_, pool,
                       {.scratch = {}, .progress = [] {}, .tamper = tamper});
 }
 

@@ -11,8 +11,9 @@ namespace zkapex {
   return check(WindowRelation(statement, plan), proof, pool);
 }
 
-// Com(θ_u), which follows from the bit rows.
-[[nodiscard]] Result<std::vector<EncodedPoint>, Rejection> unlearned_rows(const WindowPlan& plan, const Proof& proof,
-                                                                          ThreadPool& pool);
+// Com(θ_u).
+[[nodiscard]] inline std::vector<EncodedPoint> unlearned_rows(const WindowPlan& plan, const Proof& proof) {
+  return {proof.rows.begin(), proof.rows.begin() + static_cast<ptrdiff_t>(plan.weight_rows())};
+}
 
 }  // namespace zkapex

@@ -179,7 +179,7 @@ class Attestation(WithWorld):
         self.check_refused(zkapex(*deploy, "--preset", "vit", "--error", "-1"))
         self.check_refused(zkapex(*deploy, "--preset", "vit", "--floor", str(2**40), "--error", "1e15"), "lower the error")
         self.check_refused(zkapex(*deploy, "--preset", "vit", "--row-length", "1000"))
-        self.check_refused(zkapex(*deploy, "--preset", "vit", "--block", "2"), "larger blocks")
+        self.check_refused(zkapex(*deploy, "--preset", "vit", "--block", "1"), "larger blocks")
         write_model(self.scratch / "large.safetensors", 1, scale=100)
         self.check_refused(zkapex("deploy", "--model", self.scratch / "large.safetensors", "--preset", "vit", "-o",
                                   self.scratch / "d.zka"), "dense.weight")

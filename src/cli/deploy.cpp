@@ -103,10 +103,12 @@ Status check_weights(const Deployment& deployment, const Checkpoint& model, Prog
   return Done{};
 }
 
-// Bytes of a proof for this deployment, made with so much memory: refused here where none could be made.
+// Bytes of a proof for this deployment, made with so much memory: refused here where none could be made, nor a
+// registration.
 Result<size_t> window_proof_bytes(const Deployment& deployment, const WorkSettings& settings) {
   Mask mask;
   mask.support = {0};
+  if (const auto registration = plan_registration(deployment, settings); !registration) return registration.error();
   ZKAPEX_TRY(const WindowPlan plan, plan_window(deployment, mask, Operator::kGroupObs, settings));
   return plan.shape().bytes();
 }

@@ -84,13 +84,11 @@ Result<ProvedWindow> attest_window(const Client& client, const Mask& mask, const
   ZKAPEX_TRY(const WindowBits bits, WindowBits::make(deployment, plan, before, after, *settings.pool));
   const ClientRecord& record = client.record;
   const WindowStatement statement = window_statement(deployment, record.registered, record.current, mask);
-  const MemoryPlan memory(deployment.layout(), settings.memory);
   ZKAPEX_TRY(Scratch scratch, Scratch::in(scratch_folder));
-  Progress progress(settings.progress, "proving", "segments", plan.segments().size());
-  ZKAPEX_TRY(
-      WindowProof proved,
-      prove_window(statement, plan, bits, before, client.openings, memory.window_bits(), generators, *settings.pool,
-                   {.scratch = std::move(scratch), .progress = [&] { progress.advance(); }, .tamper = tamper}));
+  Progress progress(settings.progress, "proving", "parts", plan.shape().forks.size());
+  ZKAPEX_TRY(WindowProof proved,
+             prove_window(statement, plan, bits, before, client.openings, generators, *settings.pool,
+                          {.scratch = std::move(scratch), .progress = [&] { progress.advance(); }, .tamper = tamper}));
   return ProvedWindow{{plan.op(), deployment.digest(), record.registered.digest, mask.digest(), record.current.digest(),
                        record.registered.client, mask.window, plan.segmentation(), proved.proof.encode()},
                       std::move(proved.blindings)};

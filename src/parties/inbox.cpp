@@ -50,14 +50,9 @@ Result<Bytes, Rejection> read_and_close(int descriptor, const std::string& file,
   return out;
 }
 
-// As many parts as the format allows, as even as can be.
-Segmentation finest_cut(uint64_t rows, uint64_t max_parts) {
-  return cut_rows(rows, (rows + max_parts - 1) / max_parts);
-}
-
 // Frame, digests, names, counts and a cut.
 constexpr size_t kMostFields = 2048;
-size_t fields_with(const Segmentation& cut) { return kMostFields + cut.size() * sizeof(uint64_t); }
+size_t fields_with(size_t parts) { return kMostFields + parts * sizeof(uint64_t); }
 
 }  // namespace
 
@@ -110,21 +105,18 @@ Result<Bytes, Rejection> Inbox::read(const std::string& sender, const std::strin
   return out;
 }
 
-Result<size_t> longest_proof_file(const Deployment& deployment, const Mask& mask) {
-  const Segmentation cut = finest_cut(deployment.layout().rows(), kMaxForks);
+Result<size_t> longest_proof_file(const Deployment& deployment) {
   size_t longest = 0;
   for (const Operator op : {Operator::kGroupObs, Operator::kMaskOnly}) {
-    ZKAPEX_TRY(const WindowPlan plan, WindowPlan::make(deployment, mask, op, cut));
-    longest = std::max(longest, plan.shape().bytes() + fields_with(cut));
+    ZKAPEX_TRY(const WindowPlan::Most most, WindowPlan::most(deployment, op));
+    longest = std::max(longest, most.proof_bytes + fields_with(most.parts));
   }
   return longest;
 }
 
 Result<size_t> longest_registration_file(const Deployment& deployment) {
-  const Layout& layout = deployment.layout();
-  const Segmentation cut = finest_cut(layout.rows(), kMaxForks / 2);  // the rest is for the projections
-  ZKAPEX_TRY(const RegistrationPlan plan, RegistrationPlan::make(deployment, cut));
-  return plan.shape().bytes() + fields_with(cut);
+  ZKAPEX_TRY(const RegistrationPlan::Most most, RegistrationPlan::most(deployment));
+  return most.proof_bytes + fields_with(most.parts);
 }
 
 }  // namespace zkapex

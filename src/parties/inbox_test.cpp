@@ -81,15 +81,19 @@ TEST_F(InboxTest, SendersAreFoldersAndLinksInOrder) {
 }
 
 // However a client cuts its proof, the file is no longer than that.
+Parameters small_parameters() {
+  return {.curvature_bits = 3,
+          .weights = {.fraction_bits = 10, .width = 14},
+          .floor = 3,
+          .error = {.digits = 5, .places = 1},
+          .cap_numerator = 64,
+          .cap_denominator = 1};
+}
+
 TEST(InboxLimits, EveryCutFits) {
   const std::vector<TensorInfo> tensors = {
       {"a", Dtype::kF32, {200}}, {"b", Dtype::kF32, {90}}, {"c", Dtype::kF32, {9}}};
-  const Parameters parameters{.curvature_bits = 3,
-                              .weights = {.fraction_bits = 10, .width = 14},
-                              .floor = 3,
-                              .error = {.digits = 5, .places = 1},
-                              .cap_numerator = 64,
-                              .cap_denominator = 1};
+  const Parameters parameters = small_parameters();
   const auto made = Deployment::make(*Layout::make(tensors, {"a", "b"}, {.block = 4, .row = 64}), parameters);
   ASSERT_TRUE(made.ok()) << made.error().message;
   const Deployment& deployment = *made;
@@ -97,7 +101,7 @@ TEST(InboxLimits, EveryCutFits) {
   mask.support = {7};
   const uint64_t rows = deployment.layout().rows();
   ASSERT_GT(rows, 3U);
-  const size_t longest_proof = *longest_proof_file(deployment, mask);
+  const size_t longest_proof = *longest_proof_file(deployment);
   const size_t longest_registration = *longest_registration_file(deployment);
   for (uint64_t part = 1; part <= rows; ++part) {
     for (const Operator op : {Operator::kGroupObs, Operator::kMaskOnly}) {
@@ -114,6 +118,27 @@ TEST(InboxLimits, EveryCutFits) {
     file.cut = cut_rows(rows, part);
     file.proof.resize(RegistrationPlan::make(deployment, file.cut)->shape().bytes());
     EXPECT_LE(file.encode().size(), longest_registration);
+  }
+}
+
+// Where few rows have padding, a coarse cut makes a longer proof than the finest.
+TEST(InboxLimits, OfALayoutWithLittlePadding) {
+  for (const uint64_t every : {2U, 3U, 5U, 8U}) {
+    std::vector<TensorInfo> tensors;
+    for (size_t k = 0; k < 6; ++k) {
+      tensors.push_back(
+          {.name = fmt::format("w{}", k), .dtype = Dtype::kF32, .shape = {64 * every - (k % 2 == 0 ? 1 : 0)}});
+    }
+    const Deployment deployment =
+        *Deployment::make(*Layout::make(tensors, {"w*"}, {.block = 4, .row = 64}), small_parameters());
+    const uint64_t rows = deployment.layout().rows();
+    const size_t longest = *longest_registration_file(deployment);
+    for (uint64_t part = 1; part <= rows; ++part) {
+      RegistrationFile file;
+      file.cut = cut_rows(rows, part);
+      file.proof.resize(RegistrationPlan::make(deployment, file.cut)->shape().bytes());
+      EXPECT_LE(file.encode().size(), longest) << every << " " << part;
+    }
   }
 }
 

@@ -12,9 +12,8 @@ class MemoryPlan {
 
   // Covered rows that are proved together: a power of two.
   [[nodiscard]] uint64_t rows_per_segment() const;
-  // Bytes that are committed together: of the curvature, of a window's bit rows.
+  // Bytes of the curvature that are committed together.
   [[nodiscard]] uint64_t registration_batch() const { return budget_ / 4; }
-  [[nodiscard]] uint64_t window_bits() const { return budget_ / 6; }
 
  private:
   uint64_t row_, budget_;

@@ -110,8 +110,7 @@ Result<CheckedWindow, Rejection> check_window_file(const Deployment& deployment,
     return Rejection{Reason::kModel, "the proof starts from another model than the client's current one"};
   ZKAPEX_TRY(const Proof proof, Proof::decode(file.proof, plan.shape()));
   ZKAPEX_TRY(PointSum sum, check_window(window_statement(deployment, registered, current, mask), plan, proof, pool));
-  ZKAPEX_TRY(std::vector<EncodedPoint> rows, unlearned_rows(plan, proof, pool));
-  ModelCommitment next{current.registration, current.windows, std::move(rows)};
+  ModelCommitment next{current.registration, current.windows, unlearned_rows(plan, proof)};
   next.windows.push_back({mask.window, mask.digest()});
   return CheckedWindow{std::move(next), std::move(sum)};
 }

@@ -61,7 +61,7 @@ class Client {
     const WindowStatement statement = window_statement(*window_.deployment, registered_, current_, window_.mask);
     const ModelOpenings openings{{blindings_.data(), blindings_.size()},
                                  {curvature_blindings_.data(), curvature_blindings_.size()}};
-    WindowProof proved = *prove_window(statement, plan, bits, before, openings, 1 << 12, window_.generators(), pool_);
+    WindowProof proved = *prove_window(statement, plan, bits, before, openings, window_.generators(), pool_);
     const ProofFile file{plan.op(),
                          window_.deployment->digest(),
                          registered_.digest,

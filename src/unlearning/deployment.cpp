@@ -68,7 +68,7 @@ Status check_projections(const Geometry& g, const Parameters& p) {
 // has the most entries.
 void choose_chunks(const Geometry& g, uint64_t padded_size, uint32_t slack_bits, Parameters& p) {
   const uint64_t most = std::min(g.row, Deployment::kMaxChunk);
-  if (p.other_chunk == 0) p.other_chunk = std::min<uint64_t>(most, uint64_t{1} << 12);
+  if (p.other_chunk == 0) p.other_chunk = std::min<uint64_t>(most, uint64_t{1} << 10);
   const bool free_curvature = p.curvature_chunk == 0, free_weights = p.weight_chunk == 0;
   if (!free_curvature && !free_weights) return;
   if (free_curvature) p.curvature_chunk = most;
@@ -122,9 +122,9 @@ Result<Deployment> Deployment::make(Layout layout, const Parameters& parameters)
     return error(
         "the slacks of residual and cap need {} bits, more than {}: lower the error, the weight bits or the cap",
         out.slack_bits_, most_bits);
-  // The bit planes of a window: weights, slacks of the residuals, slack of the cap.
+  // The bit planes of a window: slacks of the residuals, slack of the cap.
   const uint64_t stride = out.layout_.geometry().stride();
-  const uint64_t planes = p.weights.width + (out.slack_bits_ + stride - 1) / stride + 1;
+  const uint64_t planes = (out.slack_bits_ + stride - 1) / stride + 1;
   if (planes > kMaxPlanes)
     return error("a window would have {} bit planes, more than {}: use larger blocks than {}", planes, kMaxPlanes,
                  out.layout_.geometry().block);

@@ -11,7 +11,7 @@ namespace zkapex::testing {
 
 // What a window commits to, whether or not it meets the relation.
 struct WindowWitness {
-  std::vector<int64_t> theta_u;  // by padded index, w bits each
+  std::vector<int64_t> theta_u;  // by padded index
   std::vector<Wide> slacks;      // by slot, NB bits each
   Wide cap_slack;
 
@@ -52,8 +52,10 @@ class FalseWindow : public Witness {
         witness_(witness),
         before_(before),
         openings_{window.model.all_blindings(), window.curvature.all_blindings()},
-        bits_(words(), plan.geometry().row, plan.block_planes(), segments(), pool),
+        bits_(plan.geometry().row, plan.slack_planes(), segments()),
         cap_row_((plan.geometry().row + 63) / 64) {
+    if (plan.compensates())
+      bits_ = BitMatrix(slack_words(), plan.geometry().row, plan.slack_planes(), segments(), pool);
     for (unsigned i = 0; i < plan.slack_bits(); ++i) {
       cap_row_[i / 64] |= uint64_t{witness.cap_slack.bit(i)} << (i % 64);
     }
@@ -61,8 +63,12 @@ class FalseWindow : public Witness {
 
   [[nodiscard]] Sha512::Digest digest() const override { return {}; }
   Result<CommittedRows> commit(const Generators& generators, Nonces& nonces, ThreadPool& pool) override {
-    ZKAPEX_TRY(CommittedRows rows, commit_rows_var(generators, bits_.packed(), nonces, pool));
+    generators_ = &generators;
+    ZKAPEX_TRY(CommittedRows rows,
+               commit_integers_var(generators, witness_.theta_u, plan_.geometry().row, nonces, pool));
     if (plan_.compensates()) {
+      ZKAPEX_TRY(const CommittedRows bit_rows, commit_rows_var(generators, bits_.packed(), nonces, pool));
+      rows.append(bit_rows);
       const auto* cap = reinterpret_cast<const uint8_t*>(cap_row_.data());
       const PackedRows packed{cap, 1, 8 * cap_row_.size(), plan_.geometry().row, 1};
       ZKAPEX_TRY(const CommittedRows cap_row, commit_rows_var(generators, packed, nonces, pool));
@@ -71,14 +77,24 @@ class FalseWindow : public Witness {
     return rows;
   }
   Status prove(ArgumentProver& prover, const CommittedRows& rows) override {
+    const ProjectedRows& projected = plan_.projection();
+    const RowSource weights = [&](const auto& visit) { return visit(std::span<const int64_t>(witness_.theta_u)); };
+    ProjectionProver projection(projected.shape, weights, rows.blindings_from(0, plan_.weight_rows()));
+    ZKAPEX_CHECK(projection.draw(prover.main().challenge("projection"), projected.number, prover.pool()));
+    ZKAPEX_TRY(const CommittedRows later, prover.commit_rows("projections", [&](Nonces& nonces) {
+      return projection.commit(*generators_, nonces, prover.pool());
+    }));
     return prover.for_forks("segment", [&](size_t k, Sender& channel) -> Status {
+      if (k >= plan_.segments().size())
+        return projection.prove(k - plan_.segments().size(), later.all_blindings(), channel, prover);
       const WindowSegment& segment = plan_.segments()[k];
       ZKAPEX_TRY(SegmentWitness part, part_of(segment));
-      const size_t count = plan_.block_planes() * segment.rows.rows;
-      const SegmentRows opened{{bits_.segment(k), bits_.words_per_row(), plan_.geometry().row,
-                                rows.blindings_from(bits_.first_row(k), count)},
+      const size_t count = plan_.slack_planes() * segment.rows.rows;
+      const SegmentRows opened{rows.blindings_from(segment.rows.first_row, segment.rows.rows),
+                               {bits_.segment(k), bits_.words_per_row(), plan_.geometry().row,
+                                rows.blindings_from(plan_.first_bit_row(segment), count)},
                                cap_row_,
-                               plan_.compensates() ? rows.all_blindings().back() : Scalar::zero()};
+                               plan_.compensates() ? rows.blindings[plan_.cap_row()] : Scalar::zero()};
       return prove_segment(statement_, plan_, segment, before_, openings_, std::move(part), opened, channel, prover);
     });
   }
@@ -87,13 +103,12 @@ class FalseWindow : public Witness {
   [[nodiscard]] std::vector<size_t> segments() const {
     return {plan_.segmentation().begin(), plan_.segmentation().end()};
   }
-  [[nodiscard]] std::vector<uint64_t> words() const {
+  [[nodiscard]] std::vector<uint64_t> slack_words() const {
     const size_t s = plan_.geometry().stride();
     std::vector<uint64_t> out(witness_.theta_u.size());
     for (size_t i = 0; i < out.size(); ++i) {
-      out[i] = static_cast<uint64_t>(witness_.theta_u[i]) & (~uint64_t{0} >> (64 - plan_.width()));
       for (unsigned k = static_cast<unsigned>(i % s); k < plan_.slack_bits(); k += static_cast<unsigned>(s)) {
-        out[i] |= uint64_t{witness_.slacks[i / s].bit(k)} << (plan_.width() + k / s);
+        out[i] |= uint64_t{witness_.slacks[i / s].bit(k)} << (k / s);
       }
     }
     return out;
@@ -101,7 +116,7 @@ class FalseWindow : public Witness {
   [[nodiscard]] Result<SegmentWitness> part_of(const WindowSegment& segment) const {
     const size_t n = plan_.geometry().row;
     SegmentWitness part;
-    part.planes = bits_.planes(segment.rows.index);
+    if (plan_.compensates()) part.planes = bits_.planes(segment.rows.index);
     part.free = free_indices(plan_.geometry(), segment.rows, segment.masked);
     const auto first = witness_.theta_u.begin() + static_cast<ptrdiff_t>(segment.rows.first_row * n);
     part.theta_u.assign(first, first + static_cast<ptrdiff_t>(segment.size()));
@@ -121,8 +136,9 @@ class FalseWindow : public Witness {
   const WindowWitness& witness_;
   const ModelReader& before_;
   const ModelOpenings openings_;
-  const BitMatrix bits_;
+  BitMatrix bits_;
   std::vector<uint64_t> cap_row_;
+  const Generators* generators_ = nullptr;
 };
 
 inline Result<Proof> prove_false_window(const TestWindow& window, const WindowWitness& witness,

@@ -48,7 +48,7 @@ class HedgedNonces : public ::testing::Test {
     const TestWindow::After after(of);
     const WindowBits bits = *WindowBits::make(*of.deployment, plan, before, after, pool_);
     const ModelOpenings openings{of.model.all_blindings(), of.curvature.all_blindings()};
-    return prove_window(statement, plan, bits, before, openings, 1 << 12, of.generators(), pool_)->proof;
+    return prove_window(statement, plan, bits, before, openings, of.generators(), pool_)->proof;
   }
   Proof registration(const TestWindow& of, const std::string& client = "client 1") {
     const RegistrationPlan plan = *RegistrationPlan::make(*of.deployment, {of.deployment->layout().rows()});

@@ -99,6 +99,18 @@ TEST_F(WindowAttack, AWeightOnPadding) {
   expect_false(attack(window, witness, honest));
 }
 
+// Nothing moves but what must: only the range of θ_u is wrong.
+TEST_F(WindowAttack, AWeightBeyondTheRange) {
+  for (const Operator op : {Operator::kGroupObs, Operator::kMaskOnly}) {
+    TestWindow window({.op = op}, pool_);
+    const uint32_t bits = window.deployment->parameters().weight_bits();
+    window.theta_p[free_index(window)] = int64_t{1} << bits;
+    window.solve();
+    window.commit(pool_);
+    expect_false(window);
+  }
+}
+
 TEST_F(WindowAttack, CompensationBeyondTheCap) {
   for (const uint64_t rows : {1, 100}) expect_false(with_false_cap(rows));
 }

@@ -157,17 +157,21 @@ class WindowLateShift : public ::testing::Test {
 TEST_F(WindowLateShift, OfASealedScalar) {
   for (const Operator op : {Operator::kGroupObs, Operator::kMaskOnly}) {
     const DishonestProver start = false_window(op);
-    for (size_t k = 0; k < start.proof.forks[0].size(); ++k) {
-      DishonestProver p = start;
-      late_shift(p, p.proof.forks[0][k]);
-      expect_false(p.hand_in());
+    for (const size_t fork : {size_t{0}, start.proof.forks.size() - 1}) {  // a segment's, and the projection's link
+      for (size_t k = 0; k < start.proof.forks[fork].size(); ++k) {
+        DishonestProver p = start;
+        late_shift(p, p.proof.forks[fork][k]);
+        expect_false(p.hand_in());
+      }
     }
   }
 }
 
 TEST_F(WindowLateShift, OfARow) {
   const DishonestProver start = false_window();
-  for (const size_t row : {size_t{0}, start.proof.rows.size() - 1}) {  // of a plane, of the cap
+  // Of θ_u, of a plane, of the cap, of the projections.
+  const size_t later = start.shape().first_rows();
+  for (const size_t row : {size_t{0}, size_t{2}, later - 1, later, start.proof.rows.size() - 1}) {
     DishonestProver p = start;
     p.proof.rows[row] = late_shift_of_row(p, row, pool_);
     expect_false(p.hand_in());
