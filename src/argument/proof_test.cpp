@@ -199,6 +199,14 @@ TEST(ProofShape, CountsAreAsSpecified) {
 
 // No length is read from a proof; those that a statement implies cannot overflow, because a statement that asks for too
 // much is refused before any is computed.
+// Before its shape is asked for, and the proof is compared with that.
+TEST(ProofShape, AnUnsupportedStatementIsRefusedFirst) {
+  ThreadPool pool(1);
+  const auto verdict = check(RangeRelation({"", 16, 65, {1}}), Bytes{}, pool);
+  ASSERT_FALSE(verdict.ok());
+  EXPECT_EQ(verdict.error().reason, Reason::kStatement) << verdict.error().detail;
+}
+
 TEST(ProofShape, StatementsOutsideTheSupportedSetAreRefused) {
   constexpr size_t kHuge = std::numeric_limits<size_t>::max();
   ThreadPool pool(1);

@@ -38,6 +38,17 @@ TEST_F(WindowTest, SlacksUseAllTheirBits) {
   EXPECT_TRUE(window.verify(proof->proof, pool_).ok());
 }
 
+// Before any challenge is drawn: what is refused after it would tell something of the weights.
+TEST_F(WindowTest, AWeightThatDoesNotFitIsRefused) {
+  for (const int64_t weight : {int64_t{1} << 13, -(int64_t{1} << 13)}) {
+    TestWindow window({.op = Operator::kMaskOnly}, pool_);
+    window.theta_u[0] = window.theta_p[0] = weight;
+    const Result<WindowProof> proof = window.prove(pool_);
+    ASSERT_FALSE(proof.ok());
+    EXPECT_NE(proof.error().message.find("does not fit in 14 bits"), std::string::npos) << proof.error().message;
+  }
+}
+
 TEST_F(WindowTest, HonestMaskOnlyWindowsAreAccepted) {
   expect_accepted({.op = Operator::kMaskOnly});
   expect_accepted({.tensors = {64, 128, 200}, .rows_per_segment = 3, .seed = 2, .op = Operator::kMaskOnly});
