@@ -10,7 +10,7 @@ struct WindowStatement {
   const Deployment* deployment = nullptr;
   const Mask* mask = nullptr;
   std::string client;
-  Sha256::Digest registration{};  // the registry's entry
+  Sha256::Digest registration{};  // the ledger's entry
   Sha256::Digest start{};         // of the model commitment before the window: its rows and how they came about
   // Com(θ_p) of the covered tensors, Com(C_p), and the rows of the tensors that the operator leaves alone.
   std::vector<EncodedPoint> model, curvature, unchanged;

@@ -10,8 +10,8 @@
 namespace zkapex {
 
 // Threads for libtorch and its BLAS; 0: one for each processor that is free, since threads that wait for each other
-// after every step are slower than one where they have to share. Deterministic algorithms where libtorch has a choice, and
-// products of floats in floats: no shorter format on a GPU. To be called before a GPU is used.
+// after every step are slower than one where they have to share. Deterministic algorithms where libtorch has a choice,
+// and products of floats in floats: no shorter format on a GPU. To be called before a GPU is used.
 void start_libtorch(unsigned threads);
 
 // "cpu", "cuda" or "cuda:1"; an error where there is no such device, or the libtorch at hand does not know it.
