@@ -10,6 +10,7 @@ from ristretto import ORDER
 
 MAX_PADDED = 2**40  # weights with their padding
 MAX_CHUNK = 2**16  # entries that are projected together
+COVERED, SPLIT = 1, 2  # kinds of tensors beside 0: the weights that change; two entries an element
 OTHER_BITS = 63  # e_u: of the projections of tensors that are not covered
 
 
@@ -42,16 +43,17 @@ class Layout:
         self.rows = self.unchanged_rows = self.coordinates = 0
         self.covered = []
         previous = None
-        for name, covered, shape in shapes:
+        for name, kind, shape in shapes:
             refuse_if(previous is not None and name <= previous, "tensors are not in the order of their names")
             previous = name
-            self._place(covered, shape)
+            self._place(kind, shape)
         refuse_if(self.coordinates == 0, "the layout covers no weight")
 
     @staticmethod
     def _read_tensor(reader):
-        name, covered = reader.text(2**16), reader.flag()
-        return name, covered, [reader.u64() for _ in range(reader.u8())]
+        name, kind = reader.text(2**16), reader.u8()
+        refuse_if(kind > SPLIT, f"a tensor of kind {kind}")
+        return name, kind, [reader.u64() for _ in range(reader.u8())]
 
     def _check_geometry(self):
         refuse_if(not 1 <= self.block <= 1024, f"blocks of {self.block}")
@@ -59,14 +61,14 @@ class Layout:
         refuse_if(self.row < 64, f"rows of {self.row} entries")
         refuse_if(self.row < 4 ** log2_ceil(self.block), "rows are too short for the square of a block")
 
-    def _place(self, covered, shape):
+    def _place(self, kind, shape):
         refuse_if(len(shape) > 16, f"a tensor of {len(shape)} dimensions")
         count = 1
         for dimension in shape:
             count *= dimension
             refuse_if(count >= 2**64, "the product of a shape overflows 64 bits")
         refuse_if(count > MAX_PADDED, f"a tensor of {count} weights")
-        if covered:
+        if kind == COVERED:
             first_slot = self.rows * self.slots_per_row
             self.rows += -(-(-(-count // self.block) * self.stride) // self.row)
             if count > 0:
@@ -74,7 +76,7 @@ class Layout:
                 self.covered.append(Tensor(count, self.coordinates, first_slot, full, rest))
             self.coordinates += count
         else:
-            self.unchanged_rows += -(-count // self.row)
+            self.unchanged_rows += -(-count * (2 if kind == SPLIT else 1) // self.row)
         too_many = max(self.rows, self.unchanged_rows) > MAX_PADDED // self.row
         refuse_if(too_many, f"the model has more than {MAX_PADDED} weights with padding")
 

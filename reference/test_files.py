@@ -82,6 +82,11 @@ class DeploymentTest(unittest.TestCase):
         self.assertEqual((layout.rows, layout.unchanged_rows, layout.coordinates), (3, 1, 117))
         self.assertEqual([layout.padded_index(c) for c in (0, 39, 40, 116)], [0, 39, 64, 64 + 76])
 
+    def test_split_tensors_take_two_entries_an_element(self):
+        for kind, rows in ((0, 1), (2, 2)):
+            split = deployment.Deployment(deployment_file(tensors=[(b"a", 1, [40]), (b"b", kind, [33])])).layout
+            self.assertEqual(split.unchanged_rows, rows)
+
     def test_segments_cover_every_weight_once(self):
         layout = deployment.Deployment(deployment_file(geometry=(7, 64))).layout
         expected = [layout.padded_index(c) for c in range(layout.coordinates)]
@@ -117,7 +122,7 @@ class DeploymentTest(unittest.TestCase):
             ("blocks of", dict(geometry=(0, 64))), ("blocks of", dict(geometry=(1025, 2**22))),
             ("rows of", dict(geometry=(8, 96))), ("rows of", dict(geometry=(8, 2**23))),
             ("too short", dict(geometry=(9, 64))), ("no weight", dict(tensors=[])),
-            ("no weight", dict(tensors=[(b"a", 0, [1])])), ("flag", dict(tensors=[(b"a", 2, [1])])),
+            ("no weight", dict(tensors=[(b"a", 0, [1])])), ("kind 3", dict(tensors=[(b"a", 3, [1])])),
             ("order", dict(tensors=[(b"b", 1, [1]), (b"a", 1, [1])])),
             ("order", dict(tensors=[(b"a", 1, [1]), (b"a", 1, [1])])),
             ("dimensions", dict(tensors=[(b"a", 1, [1] * 17)])),

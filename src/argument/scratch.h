@@ -1,16 +1,14 @@
-// Long vectors of scalars that wait for the end of a proof: in memory, or in a file without a name that goes away with
-// the process. What is in them is as secret as the witness.
+// Long vectors of scalars that wait for the end of a proof: in memory, or in a scratch file. What is in them is as
+// secret as the witness.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "algebra/scalar.h"
-#include "base/files.h"
+#include "base/scratch_file.h"
 
 namespace zkapex {
-
-class ScratchFile;
 
 // A vector that was put away. Any thread may load it.
 class KeptVector {
@@ -36,13 +34,14 @@ class Scratch {
  public:
   // Everything stays in memory.
   Scratch() = default;
-  // In a file in `folder`, readable by nobody else and unlinked at once.
+  // In a file in `folder`.
   [[nodiscard]] static Result<Scratch> in(const Path& folder);
 
   [[nodiscard]] Result<KeptVector> keep(std::vector<Scalar> values);
 
  private:
   std::shared_ptr<ScratchFile> file_;
+  uint64_t size_ = 0;  // of what is in it
 };
 
 }  // namespace zkapex

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <filesystem>
 
 namespace zkapex {
@@ -28,22 +26,6 @@ TEST(Scratch, GivesBackWhatItKeeps) {
     EXPECT_EQ(*a->load(), sequence(5, 1000));
     EXPECT_TRUE(b->load()->empty());
   }
-}
-
-TEST(Scratch, LeavesNoName) {
-  const Path folder = std::filesystem::temp_directory_path() / fmt::format("zkapex-scratch-test-{}", ::getpid());
-  std::filesystem::create_directory(folder);
-  Result<Scratch> scratch = Scratch::in(folder);
-  ASSERT_TRUE(scratch.ok());
-  ASSERT_TRUE(scratch->keep(sequence(0, 10)).ok());
-  EXPECT_TRUE(std::filesystem::is_empty(folder));
-  std::filesystem::remove(folder);
-}
-
-TEST(Scratch, AFolderThatIsNotThereIsAnError) {
-  const Result<Scratch> scratch = Scratch::in("/proc/none");
-  ASSERT_FALSE(scratch.ok());
-  EXPECT_NE(scratch.error().message.find("/proc/none"), std::string::npos);
 }
 
 }  // namespace

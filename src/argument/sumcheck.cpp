@@ -25,6 +25,8 @@ class Prover {
  public:
   Prover(Sumcheck sumcheck, ThreadPool& pool) : problem_(std::move(sumcheck)), pool_(pool) {
     if (problem_.bits) bits_.emplace(*std::move(problem_.bits), problem_.variables, problem_.eq_point, pool);
+    folds_.resize(problem_.tables.size());
+    late_.resize(problem_.tables.size());
     const Scalar r = Scalar::power_of_two(256);
     for (const SumcheckTable& table : problem_.tables) factor_.push_back(table.integers() ? r : Scalar::one());
     for (SumcheckTerm& term : problem_.terms) {
@@ -107,12 +109,8 @@ class Prover {
   std::vector<TermSums> sum_terms(bool with_one) {
     size_t longest = 0;
     std::vector<std::vector<Scalar>> next(problem_.tables.size());
-    folds_.assign(next.size(), false);
     for (size_t t = 0; t < next.size(); ++t) {
-      if (round_ > 0 && !problem_.tables[t].fold_structure(pending_)) {
-        folds_[t] = true;
-        next[t].resize((problem_.tables[t].length() + 1) / 2);
-      }
+      prepare(t, next[t]);
       longest = std::max(longest, length(t));
     }
     const size_t pairs = (longest + 1) / 2;
@@ -140,10 +138,25 @@ class Prover {
     return total;
   }
 
+  // Decides what happens to a table in this round: nothing, or it is folded and stored anew, or, the first time that a
+  // compact one would be, it is read as if it were.
+  void prepare(size_t table, std::vector<Scalar>& next) {
+    SumcheckTable& from = problem_.tables[table];
+    folds_[table] = false;
+    if (round_ == 0 || from.fold_structure(pending_)) return;
+    if (round_ == 1 && from.compact()) {
+      late_[table] = pending_;
+      return;
+    }
+    next.resize((length(table) + 1) / 2);
+    folds_[table] = true;
+  }
+
   // Of a table as it stands in this round.
   [[nodiscard]] size_t length(size_t table) const {
-    const size_t stored = problem_.tables[table].length();
-    return folds_[table] ? (stored + 1) / 2 : stored;
+    size_t out = problem_.tables[table].length();
+    if (late_[table]) out = (out + 1) / 2;
+    return folds_[table] ? (out + 1) / 2 : out;
   }
 
   // Where its shortest factor ends, a product is zero.
@@ -155,9 +168,11 @@ class Prover {
 
   void replace_tables(std::vector<std::vector<Scalar>> next) {
     for (size_t t = 0; t < next.size(); ++t) {
-      if (folds_[t]) problem_.tables[t].values = std::move(next[t]);
+      if (!folds_[t]) continue;
+      problem_.tables[t].values = std::move(next[t]);
+      folds_[t] = false;
+      late_[t].reset();
     }
-    folds_.assign(next.size(), false);
   }
 
   void fold_last() {
@@ -166,8 +181,8 @@ class Prover {
     PairBuffer buffer;
     for (size_t t = 0; t < next.size(); ++t) {
       if (problem_.tables[t].fold_structure(pending_)) continue;
+      next[t].resize((length(t) + 1) / 2);
       folds_[t] = true;
-      next[t].resize((problem_.tables[t].length() + 1) / 2);
       load(t, next[t], 0, 1, buffer);
     }
     replace_tables(std::move(next));
@@ -193,6 +208,11 @@ class Prover {
   static Scalar entry_of(const SumcheckTable::Periodic& values, size_t i) {
     return values.period[i & (values.period.size() - 1)];
   }
+  static Scalar entry_of(const SumcheckTable::Mixed& values, size_t i) {
+    const size_t period = values.period.size();
+    const Scalar product = values.block[i / period] * values.period[i & (period - 1)];
+    return i < values.x.size() ? product + values.weight * Scalar::from_i64(values.x[i]) : product;
+  }
   static Scalar as_scalar(const Scalar& entry) { return entry; }
   static Scalar as_scalar(int128 entry) { return unscaled(entry); }
 
@@ -203,8 +223,20 @@ class Prover {
     std::visit(
         [&](const auto& values) {
           const auto read = [&](size_t i) { return entry_of(values, i); };
-          folds_[table] ? fold_pairs(read, from.length(), from.sparse, next, start, size, out)
-                        : read_pairs(read, from.length(), start, size, out);
+          const size_t stored = from.length();
+          if (!late_[table]) {
+            folds_[table] ? fold_pairs(read, stored, from.sparse, next, start, size, out)
+                          : read_pairs(read, stored, start, size, out);
+            return;
+          }
+          const PairFolder fold(*late_[table]);
+          const auto folded = [&](size_t i) {
+            using Entry = std::decay_t<decltype(read(0))>;
+            const Entry zero = read(2 * i), one = 2 * i + 1 < stored ? read(2 * i + 1) : Entry{};
+            return zero == Entry{} && one == Entry{} ? Scalar::zero() : fold(zero, one);
+          };
+          folds_[table] ? fold_pairs(folded, (stored + 1) / 2, from.sparse, next, start, size, out)
+                        : read_pairs(folded, (stored + 1) / 2, start, size, out);
         },
         from.values);
   }
@@ -335,8 +367,9 @@ class Prover {
   std::optional<BitPlaneProver> bits_;
   std::vector<Scalar> factor_;  // what a table's stored values are multiplied by: R for integers
   unsigned round_ = 0;
-  Scalar pending_;           // the challenge by which the tables are still to be folded
-  std::vector<bool> folds_;  // the tables that this round folds and stores anew
+  Scalar pending_;                           // the challenge by which the tables are still to be folded
+  std::vector<bool> folds_;                  // the tables that this round folds and stores anew
+  std::vector<std::optional<Scalar>> late_;  // the challenge before it, by which compact tables are folded when read
   Scalar eq_zero_, eq_one_;
   Scalar scale_ = Scalar::one();  // eq at the variables bound so far
   EqRound eq_;

@@ -11,7 +11,7 @@
 namespace zkapex {
 
 // A multilinear table by its first entries; the virtual rest is zero, is not stored and costs nothing. Only the first
-// two rounds read it as it is given; spans must outlive the proof of the sumcheck.
+// three rounds read it as it is given; spans must outlive the proof of the sumcheck.
 struct SumcheckTable {
   struct Chosen {  // block[i >> block_bits] where bytes[i] is 1, zero where it is 0
     std::vector<Scalar> block;
@@ -26,15 +26,22 @@ struct SumcheckTable {
     std::vector<Scalar> period;
     size_t length = 0;
   };
+  struct Mixed {  // block[i / |period|] period[i % |period|] + weight x[i]; |period| is a power of two
+    std::vector<Scalar> block, period;
+    Scalar weight;
+    std::span<const int64_t> x;
+  };
   // int64: cheapest below 2^56; int128: |v| < 2^126; bytes: 0 and 1.
   using Values = std::variant<std::vector<Scalar>, std::span<const int64_t>, std::span<const int128>,
-                              std::span<const uint8_t>, Chosen, Blocks, Periodic>;
+                              std::span<const uint8_t>, Chosen, Blocks, Periodic, Mixed>;
 
   Values values;
   bool sparse = false;  // public, and mostly zero: where it is, time is saved
 
   [[nodiscard]] size_t length() const;
   [[nodiscard]] bool integers() const;
+  // Given in so few bytes an entry that folding it once would take more memory than it does: folded twice at once.
+  [[nodiscard]] bool compact() const { return integers() || std::holds_alternative<Chosen>(values); }
   // Blocks whose entries are pairs at least: constant in the variable at hand.
   [[nodiscard]] const Blocks* blocks() const;
   // A table that is folded as a whole, at a small part of its length, is folded; false for all others.

@@ -7,6 +7,7 @@
 
 #include "attestation/public_terms.h"
 #include "attestation/window_prover.h"
+#include "base/bits.h"
 #include "base/first_error.h"
 
 namespace zkapex {
@@ -14,6 +15,30 @@ namespace zkapex {
 namespace {
 
 constexpr uint64_t kSlotsAtOnce = 16;  // squares in memory, per thread
+
+// z = Lᵀ x, entry by entry: |z| < 2^w · 2^(c−1) · S, for which 64 bits are enough unless parameters are extreme.
+class WeighedColumns {
+ public:
+  WeighedColumns() = default;
+  WeighedColumns(const Parameters& p, size_t stride, size_t size) {
+    narrow_ = p.weights.width + p.curvature_bits - 1 + log2_ceil(stride) <= 63;
+    narrow_ ? narrow_entries_.resize(size) : wide_entries_.resize(size);
+  }
+
+  void set(size_t first, std::span<const int128> z) {
+    if (!narrow_) std::copy(z.begin(), z.end(), wide_entries_.begin() + static_cast<ptrdiff_t>(first));
+    for (size_t k = 0; narrow_ && k < z.size(); ++k) narrow_entries_[first + k] = static_cast<int64_t>(z[k]);
+  }
+  [[nodiscard]] SumcheckTable table() const {
+    if (narrow_) return {std::span(narrow_entries_)};
+    return {std::span(wide_entries_)};
+  }
+
+ private:
+  bool narrow_ = true;
+  std::vector<int64_t> narrow_entries_;
+  std::vector<int128> wide_entries_;
+};
 
 class SegmentProver {
  public:
@@ -75,16 +100,18 @@ class SegmentProver {
     const size_t s = stride();
     const auto floor = static_cast<int128>(parameters_.floor);
     y_table_.resize(segment_.size());
-    z_table_.resize(segment_.size());
+    z_table_ = WeighedColumns(parameters_, s, segment_.size());
     return for_squares([&](uint64_t first, uint64_t count, const Squares& squares) {
+      std::vector<int128> z(s);
       for (uint64_t b = 0; b < count; ++b) {
-        const auto x = std::span(tables_.x).subspan((first + b) * s, s);
-        const auto y = std::span(y_table_).subspan((first + b) * s, s),
-                   z = std::span(z_table_).subspan((first + b) * s, s);
+        const size_t at = (first + b) * s;
+        const auto x = std::span(tables_.x).subspan(at, s);
+        const auto y = std::span(y_table_).subspan(at, s);
         const IntMatrix factor = squares.matrix(b * s * s, s, s).lower_triangle();
         fold_rows_exact(factor, std::vector<int128>(x.begin(), x.end()), z);
         fold_columns_exact(factor, z, y);
         for (size_t j = 0; j < s; ++j) y[j] += floor * x[j];
+        z_table_.set(at, z);
       }
     });
   }
@@ -224,7 +251,7 @@ class SegmentProver {
     }));
     Sumcheck first{.variables = segment_.variables,
                    .degree = 2,
-                   .tables = {{std::move(v)}, {z_table_}},
+                   .tables = {{std::move(v)}, z_table_.table()},
                    .terms = {{Scalar::one(), {0, 1}}},
                    .eq_point = {},
                    .bits = {}};
@@ -246,13 +273,7 @@ class SegmentProver {
         std::copy(folded.begin(), folded.end(), factor.begin() + static_cast<ptrdiff_t>((first_slot + b) * s));
       }
     }));
-    std::vector<Scalar> mixed(slot.size() * s);  // eq(r, i) + η x_i; eq is public, on virtual padding too
-    pool_.for_ranges(slot.size(), 16, [&](size_t begin, size_t stop) {
-      for (size_t i = begin * s; i < stop * s; ++i) {
-        mixed[i] = slot[i / s] * row[i % s];
-        if (i < tables_.x.size()) mixed[i] += eta * Scalar::from_i64(tables_.x[i]);
-      }
-    });
+    SumcheckTable::Mixed mixed{slot, row, eta, tables_.x};  // eq(r, i) + η x_i; eq is public, on virtual padding too
     const auto rho_b = slot_part(rho_);
     Sumcheck second{.variables = segment_.variables,
                     .degree = 3,
@@ -371,7 +392,8 @@ class SegmentProver {
   ArgumentProver& prover_;
   ThreadPool& pool_;
   SegmentWitness tables_;
-  std::vector<int128> y_table_, z_table_;  // A x and Lᵀ x
+  std::vector<int128> y_table_;  // A x
+  WeighedColumns z_table_;
   JointChallenges challenges_;
   ProverBits bits_;
   std::vector<Scalar> rho_, sigma_;

@@ -82,7 +82,7 @@ Result<double> measured_error(const Client& client, const Mask& mask, const Unle
     }
     std::vector<int64_t> before(block.count), now(block.count);
     ZKAPEX_CHECK(client.read(block.first_coordinate, before));
-    after.packed().get(block.first_coordinate, now);
+    ZKAPEX_CHECK(after.read(block.first_coordinate, now));
     std::vector<uint32_t> masked;
     auto at = std::lower_bound(mask.support.begin(), mask.support.end(), block.first_coordinate);
     for (; at != mask.support.end() && *at < block.first_coordinate + block.count; ++at) {
@@ -199,7 +199,7 @@ class WindowBench {
     const Generators generators = Generators::derive(plan.shape().generators(), *settings_.pool);
     reset_memory_peak();
     watch_.lap();
-    ZKAPEX_TRY(const AppliedOperator applied, apply_operator(client_, mask_, Operator::kGroupObs, settings_));
+    ZKAPEX_TRY(const AppliedOperator applied, apply_operator(client_, mask_, Operator::kGroupObs, folder_, settings_));
     out_["apply_s"] = watch_.lap();
     ZKAPEX_TRY(const double distance, measured_error(client_, mask_, applied.after));
     out_["measured_error"] = distance;

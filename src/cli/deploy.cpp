@@ -81,7 +81,7 @@ Status check_weights(const Deployment& deployment, const Checkpoint& model, Prog
   std::vector<int64_t> piece;
   for (size_t k = 0; k < model.tensors().size(); ++k) {
     const TensorView& tensor = model.tensors()[k];
-    const bool reached = deployment.layout().tensors()[k].covered;
+    const bool reached = deployment.layout().tensors()[k].covered, split = deployment.layout().tensors()[k].split;
     if (reached && !holds_weights(tensor.dtype()))
       return error("tensor '{}' is covered, but its elements are {}: only F16, BF16, F32 and F64 hold weights",
                    tensor.name(), dtype_name(tensor.dtype()));
@@ -91,7 +91,7 @@ Status check_weights(const Deployment& deployment, const Checkpoint& model, Prog
       ZKAPEX_CHECK(reached ? covered.read(tensor, at, piece)
                            : read_unchanged(tensor, covered.fraction_bits, at, piece));
       const int64_t most = deployment.largest_other();
-      if (const auto [low, high] = std::ranges::minmax(piece); !reached && (high > most || low < -most))
+      if (const auto [low, high] = std::ranges::minmax(piece); !reached && !split && (high > most || low < -most))
         return error(
             "tensor '{}' is not covered, and has an element that is too large for a proof: at {} fraction bits at most "
             "{:.6g}",

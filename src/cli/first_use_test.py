@@ -154,7 +154,8 @@ class FirstUse(unittest.TestCase):
     def test_what_is_not_covered_may_be_of_any_type(self):
         rng = random.Random(3)
         model = {name: ("F32", shape, [rng.gauss(0, 0.1) for _ in range(math.prod(shape))]) for name, shape in SHAPES.items()}
-        odd = {"bn.num_batches_tracked": ("I64", (), [2**50 - 1]), "hash": ("U64", (2,), [2**50 - 1, 0]),
+        odd = {"bn.num_batches_tracked": ("I64", (), [2**63 - 1]), "hash": ("U64", (2,), [2**64 - 1, 0]),
+               "keys": ("I64", (40,), [-(2**63), *range(39)]),
                "ids": ("I32", (3,), [-5, 0, 7]), "mask": ("BOOL", (2, 2), [True, False, False, True]),
                "table": ("U8", (300,), [k % 256 for k in range(300)]), "small": ("F8_E4M3", (2,), [1, 255])}
         write_typed(self.here / "m.safetensors", {**model, **odd})
@@ -170,10 +171,9 @@ class FirstUse(unittest.TestCase):
         self.assertEqual({name for name in before if before[name] != after[name]}, set(COVERED))
         covered = ["deploy", "--model", self.here / "m.safetensors", "--cover", "table", "--block", 8, "-o", self.here / "e.zka"]
         self.check_refused(zkapex(*covered), "'table'", "U8", "F32")
-        for large in (("I64", (), [2**63 - 1]), ("U64", (), [2**64 - 2**60]), ("F32", (1,), [2.0**30])):
-            write_typed(self.here / "l.safetensors", {**model, "large": large})
-            self.check_refused(zkapex("deploy", "--model", self.here / "l.safetensors", "--preset", "vit", "--block", 8, "-o",
-                                      self.here / "e.zka"), "'large'")
+        write_typed(self.here / "l.safetensors", {**model, "large": ("F32", (1,), [2.0**30])})
+        self.check_refused(zkapex("deploy", "--model", self.here / "l.safetensors", "--preset", "vit", "--block", 8, "-o",
+                                  self.here / "e.zka"), "'large'")
         self.assertFalse((self.here / "e.zka").exists())
 
     # What another run left

@@ -57,7 +57,7 @@ class Cheater {
     ZKAPEX_TRY(const WindowPlan plan, plan_window(deployment_, mask_, Operator::kGroupObs, run_.work));
     const Generators generators = load_generators(plan.shape().generators(), run_.work);
     ZKAPEX_TRY(const Client bob, inputs.client());
-    ZKAPEX_TRY(AppliedOperator applied, apply_operator(bob, mask_, Operator::kGroupObs, run_.work));
+    ZKAPEX_TRY(AppliedOperator applied, apply_operator(bob, mask_, Operator::kGroupObs, scratch(), run_.work));
     ZKAPEX_CHECK(overshoot(bob, applied.after));
     Unscrupulous tamper;
     ZKAPEX_TRY(const ProvedWindow proved,
@@ -97,7 +97,7 @@ class Cheater {
       const Layout::Block block = layout.block(b);
       std::vector<int64_t> before(block.count), theta(block.count);
       ZKAPEX_CHECK(client.read(block.first_coordinate, before));
-      after.packed().get(block.first_coordinate, theta);
+      ZKAPEX_CHECK(after.read(block.first_coordinate, theta));
       bool moved = false;
       for (size_t k = 0; k < theta.size(); ++k) {
         if (theta[k] == 0) continue;
@@ -105,8 +105,7 @@ class Cheater {
         theta[k] += theta[k] - before[k];
       }
       if (!moved) continue;
-      after.set_block(block, theta, after.residual(block.slot));
-      return Done{};
+      return after.set_block(block, theta, after.residual(block.slot));
     }
     return error("the mask leaves nothing to compensate");
   }

@@ -7,9 +7,9 @@ namespace zkapex {
 namespace {
 
 // θ_u = θ_p but for zeros where the mask is.
-Result<AppliedOperator> apply_mask(const Client& client, const Mask& mask, Progress& progress) {
+Result<AppliedOperator> apply_mask(const Client& client, const Mask& mask, UnlearnedModel after, Progress& progress) {
   const Layout& layout = client.deployment->layout();
-  AppliedOperator out{UnlearnedModel(*client.deployment), {}};
+  AppliedOperator out{std::move(after), {}};
   std::vector<int64_t> theta;
   size_t next = 0;
   for (uint64_t b = 0; b < layout.blocks(); ++b) {
@@ -19,7 +19,7 @@ Result<AppliedOperator> apply_mask(const Client& client, const Mask& mask, Progr
     for (; next < mask.support.size() && mask.support[next] < block.first_coordinate + block.count; ++next) {
       theta[mask.support[next] - block.first_coordinate] = 0;
     }
-    out.after.set_block(block, theta, 0);
+    ZKAPEX_CHECK(out.after.set_block(block, theta, 0));
     progress.advance();
   }
   out.summary.blocks = layout.blocks();
@@ -58,19 +58,19 @@ Result<NewRegistration> make_registration(const Deployment& deployment, const st
   return NewRegistration{std::move(file), *std::move(registered), std::move(proved)};
 }
 
-Result<AppliedOperator> apply_operator(const Client& client, const Mask& mask, Operator op,
+Result<AppliedOperator> apply_operator(const Client& client, const Mask& mask, Operator op, const Path& scratch,
                                        const WorkSettings& settings) {
   const Layout& layout = client.deployment->layout();
   Progress progress(settings.progress, "unlearning", "blocks", layout.blocks());
-  if (op == Operator::kMaskOnly) return apply_mask(client, mask, progress);
-  AppliedOperator out{UnlearnedModel(*client.deployment), {}};
+  ZKAPEX_TRY(UnlearnedModel after, UnlearnedModel::make(*client.deployment, scratch));
+  if (op == Operator::kMaskOnly) return apply_mask(client, mask, std::move(after), progress);
+  AppliedOperator out{std::move(after), {}};
   const BlockReader blocks = [&](uint64_t index, std::span<int64_t> theta) {
     return client.read(layout.block(index).first_coordinate, theta);
   };
   const BlockSink sink = [&](uint64_t index, std::span<const int64_t> theta, const ObsOutcome& outcome) {
-    out.after.set_block(layout.block(index), theta, outcome.residual);
     progress.advance();
-    return Status(Done{});
+    return out.after.set_block(layout.block(index), theta, outcome.residual);
   };
   ZKAPEX_TRY(out.summary, apply_group_obs(*client.deployment, mask, *client.store, blocks, sink, *settings.pool));
   return out;

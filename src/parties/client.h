@@ -41,7 +41,7 @@ struct AppliedOperator {
   ObsSummary summary;
 };
 [[nodiscard]] Result<AppliedOperator> apply_operator(const Client& client, const Mask& mask, Operator op,
-                                                     const WorkSettings& settings);
+                                                     const Path& scratch, const WorkSettings& settings);
 
 struct ProvedWindow {
   ProofFile file;

@@ -95,21 +95,34 @@ Result<Sha512::Digest> ClientModel::digest(ThreadPool& pool) const {
   return hash.finish();
 }
 
-UnlearnedModel::UnlearnedModel(const Deployment& deployment)
-    : deployment_(deployment),
-      weights_(deployment.parameters().weights.width, deployment.layout().coordinates()),
-      residuals_(deployment.layout().slots()) {}
+Result<UnlearnedModel> UnlearnedModel::make(const Deployment& deployment, const Path& scratch_folder) {
+  ZKAPEX_TRY(ScratchFile file, ScratchFile::in(scratch_folder));
+  return UnlearnedModel(deployment, std::move(file));
+}
 
-void UnlearnedModel::set_block(const Layout::Block& block, std::span<const int64_t> weights, const Wide& residual) {
-  weights_.set(block.first_coordinate, weights);
+UnlearnedModel::UnlearnedModel(const Deployment& deployment, ScratchFile file)
+    : deployment_(deployment), file_(std::move(file)), residuals_(deployment.layout().slots()) {}
+
+Status UnlearnedModel::set_block(const Layout::Block& block, std::span<const int64_t> weights, const Wide& residual) {
   residuals_[block.slot] = residual;
+  SecretBytes bytes(weights.size() * packed_bytes(width()));
+  pack_weights(weights, width(), bytes.data());
+  return file_.write(block.first_coordinate * packed_bytes(width()), {bytes.data(), bytes.size()});
+}
+
+Status UnlearnedModel::read(uint64_t first, std::span<int64_t> out) const {
+  SecretBytes bytes(out.size() * packed_bytes(width()));
+  ZKAPEX_CHECK(file_.read(first * packed_bytes(width()), {bytes.data(), bytes.size()}));
+  unpack_weights(bytes.data(), width(), out);
+  return Done{};
+}
+
+CoordinateReader UnlearnedModel::reader() const {
+  return [this](uint64_t first, std::span<int64_t> out) { return read(first, out); };
 }
 
 Status UnlearnedModel::weights(uint64_t first_row, std::span<int64_t> out) const {
-  return read_rows(deployment_.layout(), first_row, out, [&](uint64_t first, std::span<int64_t> to) {
-    weights_.get(first, to);
-    return Status(Done{});
-  });
+  return read_rows(deployment_.layout(), first_row, out, reader());
 }
 
 }  // namespace zkapex

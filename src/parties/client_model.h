@@ -3,6 +3,7 @@
 
 #include "attestation/model_reader.h"
 #include "attestation/window_bits.h"
+#include "base/scratch_file.h"
 #include "curvature/store.h"
 #include "unlearning/deployment.h"
 #include "weights/checkpoint.h"
@@ -10,7 +11,7 @@
 
 namespace zkapex {
 
-// Reads covered weights of a checkpoint by coordinate: whole blocks, as provers ask for them. Both outlive it.
+// Reads covered weights of a checkpoint by coordinate, of one tensor at a time. Both outlive it.
 [[nodiscard]] CoordinateReader checkpoint_coordinates(const Deployment& deployment, const Checkpoint& model);
 
 // Whole rows, from a number on.
@@ -42,19 +43,25 @@ class ClientModel : public ModelReader {
   RowReader others_;
 };
 
-// θ_u as the operator gives it, block by block, in memory.
+// θ_u as the operator gives it, block by block, in a scratch file.
 class UnlearnedModel : public OperatorOutput {
  public:
-  explicit UnlearnedModel(const Deployment& deployment);
+  [[nodiscard]] static Result<UnlearnedModel> make(const Deployment& deployment, const Path& scratch_folder);
 
-  void set_block(const Layout::Block& block, std::span<const int64_t> weights, const Wide& residual);
+  [[nodiscard]] Status set_block(const Layout::Block& block, std::span<const int64_t> weights, const Wide& residual);
+  // Weights by coordinate.
+  [[nodiscard]] Status read(uint64_t first, std::span<int64_t> out) const;
+  // As a function, which this outlives.
+  [[nodiscard]] CoordinateReader reader() const;
   Status weights(uint64_t first_row, std::span<int64_t> out) const override;
   [[nodiscard]] Wide residual(uint64_t slot) const override { return residuals_[slot]; }
-  [[nodiscard]] const PackedWeights& packed() const { return weights_; }
 
  private:
+  UnlearnedModel(const Deployment& deployment, ScratchFile file);
+  [[nodiscard]] unsigned width() const { return deployment_.parameters().weights.width; }
+
   const Deployment& deployment_;
-  PackedWeights weights_;
+  ScratchFile file_;
   std::vector<Wide> residuals_;  // by slot
 };
 

@@ -71,11 +71,8 @@ struct World {
     ZKAPEX_TRY(const WindowInputs inputs,
                WindowInputs::open({.client = at, .mask = folder / "psi.zka", .model = {}, .store = {}}));
     ZKAPEX_TRY(const ComputedWindow computed, compute_window(inputs, op, at, settings, seconds));
-    const CoordinateReader read = [&](uint64_t first, std::span<int64_t> out) {
-      computed.after.packed().get(first, out);
-      return Status(Done{});
-    };
-    ZKAPEX_TRY(SecretWriter secret, prepare_secret(at / "secret.zka", computed.next, deployment, read, true));
+    ZKAPEX_TRY(SecretWriter secret,
+               prepare_secret(at / "secret.zka", computed.next, deployment, computed.after.reader(), true));
     ZKAPEX_CHECK(write_file(at / "proof.zka", computed.proof.encode()));
     ZKAPEX_CHECK(write_file(at / "mask.zka", mask.serialize(), {.overwrite = true}));
     ZKAPEX_CHECK(secret.commit());

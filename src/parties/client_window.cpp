@@ -93,7 +93,7 @@ Result<ComputedWindow> compute_window(const WindowInputs& inputs, Operator op, c
   const Generators generators = load_generators(plan.shape().generators(), settings);
   ZKAPEX_TRY(const Client client, inputs.client());
   watch.lap(seconds, "prepare");
-  ZKAPEX_TRY(AppliedOperator applied, apply_operator(client, inputs.mask, op, settings));
+  ZKAPEX_TRY(AppliedOperator applied, apply_operator(client, inputs.mask, op, scratch, settings));
   watch.lap(seconds, "apply");
   ZKAPEX_TRY(ProvedWindow proved,
              attest_window(client, inputs.mask, plan, applied.after, scratch, generators, settings));

@@ -5,10 +5,17 @@
 
 namespace zkapex {
 
+namespace {
+
+constexpr uint64_t kBytesPerIndex = 100;  // of a segment's tables at the worst moment, about
+constexpr uint64_t kAlways = 60'000'000;  // program, generators and what else a proof holds all the time, about
+constexpr uint64_t kMost = uint64_t{1} << 30;
+
+}  // namespace
+
 uint64_t MemoryPlan::rows_per_segment() const {
-  constexpr uint64_t kBytesPerIndex = 200;  // of a segment's sumchecks, about
-  constexpr uint64_t kMost = uint64_t{1} << 30;
-  return std::bit_floor(std::clamp<uint64_t>(budget_ / 2 / (kBytesPerIndex * row_), 1, kMost));
+  const uint64_t left = budget_ - std::min(budget_, kAlways);
+  return std::bit_floor(std::clamp<uint64_t>(left / (kBytesPerIndex * row_), 1, kMost));
 }
 
 }  // namespace zkapex

@@ -1,5 +1,5 @@
-// How a budget of memory is divided among what proving and verifying hold at a time. A half is for the tables of one
-// segment; the rest for what is committed together, and for what stays in memory from beginning to end.
+// How a budget of memory is divided among what proving and verifying hold at a time: what stays in memory from
+// beginning to end comes off first, and the rest is for the tables of one segment, or for what is committed together.
 #pragma once
 
 #include "weights/layout.h"

@@ -52,12 +52,8 @@ Result<PendingAttempt> PendingAttempt::prepare(const ClientFolder& client, const
   ZKAPEX_CHECK(make_private_folder(client.pending()));
   ZKAPEX_CHECK(make_private_folder(window));
   ZKAPEX_TRY(TemporaryFolder folder, TemporaryFolder::create(attempt.folder));
-  const CoordinateReader read = [&](uint64_t first, std::span<int64_t> out) {
-    computed.after.packed().get(first, out);
-    return Status(Done{});
-  };
-  ZKAPEX_TRY(SecretWriter secret,
-             prepare_secret(folder.file("secret.zka"), computed.next, inputs.deployment, read, false));
+  ZKAPEX_TRY(SecretWriter secret, prepare_secret(folder.file("secret.zka"), computed.next, inputs.deployment,
+                                                 computed.after.reader(), false));
   ZKAPEX_CHECK(secret.commit());
   ZKAPEX_CHECK(write_file(folder.file("proof.zka"), proof, {.secret = true}));
   ZKAPEX_CHECK(write_file(folder.file("mask.zka"), inputs.mask.serialize(), {.secret = true}));

@@ -41,9 +41,13 @@ Status check_uncovered(const Layout& layout, const Checkpoint& model, const std:
 
 Status read_uncovered_row(const Deployment& deployment, const LayoutTensor& tensor, const TensorView& view,
                           uint64_t row, std::span<int64_t> out) {
-  const uint64_t n = out.size(), count = std::min(n, tensor.count - row * n);
+  const uint32_t fraction_bits = deployment.parameters().weights.fraction_bits;
+  const uint64_t n = out.size(), each = tensor.split ? 2 : 1, first = row * n / each;
+  const uint64_t count = std::min(n / each, tensor.count - first);
   std::fill(out.begin(), out.end(), 0);
-  return read_unchanged(view, deployment.parameters().weights.fraction_bits, row * n, out.first(count));
+  const std::span<int64_t> filled = out.first(count * each);
+  return tensor.split ? read_unchanged_split(view, fraction_bits, first, filled)
+                      : read_unchanged(view, fraction_bits, first, filled);
 }
 
 RowReader uncovered_rows(const Deployment& deployment, const Checkpoint& model) {

@@ -49,7 +49,7 @@ Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings&
     if (request.between_changes) request.between_changes();
   };
   const Bytes proof = computed.proof.encode();
-  ZKAPEX_TRY(report.widened, write_unlearned(outputs.model, inputs.deployment, inputs.model, computed.after.packed()));
+  ZKAPEX_TRY(report.widened, write_unlearned(outputs.model, inputs.deployment, inputs.model, computed.after.reader()));
   ZKAPEX_CHECK(outputs.model.flush());
   ZKAPEX_CHECK(outputs.proof.write(proof));
   ZKAPEX_CHECK(outputs.proof.flush());

@@ -11,13 +11,13 @@ constexpr uint64_t kPiece = 1 << 16;
 using PieceVisitor = std::function<Status(std::span<const double> values)>;
 
 // The weights of a covered tensor as numbers, piece by piece.
-Status for_each_piece(const Deployment& deployment, const LayoutTensor& tensor, const PackedWeights& weights,
+Status for_each_piece(const Deployment& deployment, const LayoutTensor& tensor, const CoordinateReader& weights,
                       const PieceVisitor& visit) {
   std::vector<int64_t> integers;
   std::vector<double> values;
   for (uint64_t at = 0; at < tensor.count; at += kPiece) {
     integers.resize(std::min(kPiece, tensor.count - at));
-    weights.get(tensor.first_coordinate + at, integers);
+    ZKAPEX_CHECK(weights(tensor.first_coordinate + at, integers));
     values.clear();
     for (const int64_t v : integers) values.push_back(deployment.parameters().weights.to_double(v));
     ZKAPEX_CHECK(visit(values));
@@ -35,7 +35,7 @@ Result<bool> holds(Dtype dtype, std::span<const double> values) {
 }
 
 Result<Dtype> type_for(const Deployment& deployment, const LayoutTensor& tensor, Dtype old,
-                       const PackedWeights& weights) {
+                       const CoordinateReader& weights) {
   for (const Dtype dtype : {old, Dtype::kF32}) {
     bool all = true;
     ZKAPEX_CHECK(for_each_piece(deployment, tensor, weights, [&](std::span<const double> values) -> Status {
@@ -52,7 +52,7 @@ Result<Dtype> type_for(const Deployment& deployment, const LayoutTensor& tensor,
 }  // namespace
 
 Result<std::vector<Widened>> write_unlearned(FileWriter& file, const Deployment& deployment, const Checkpoint& model,
-                                             const PackedWeights& weights) {
+                                             const CoordinateReader& weights) {
   const Layout& layout = deployment.layout();
   std::vector<Widened> widened;
   std::vector<TensorSource> sources;

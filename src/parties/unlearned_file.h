@@ -16,6 +16,6 @@ struct Widened {
 // Covered tensors have the type of `model`, or else F32, or else F64: the first that holds every weight exactly (F64
 // holds any 53-bit integer). Other tensors are copied. The file is still to be committed.
 [[nodiscard]] Result<std::vector<Widened>> write_unlearned(FileWriter& file, const Deployment& deployment,
-                                                           const Checkpoint& model, const PackedWeights& weights);
+                                                           const Checkpoint& model, const CoordinateReader& weights);
 
 }  // namespace zkapex

@@ -32,8 +32,10 @@ class UnlearnedFileTest : public ::testing::Test {
 
   // Written with these integers; what the report says of types.
   std::string written(const std::vector<int64_t>& integers) {
-    PackedWeights weights(deployment_->parameters().weights.width, integers.size());
-    weights.set(0, integers);
+    const CoordinateReader weights = [&](uint64_t first, std::span<int64_t> out) {
+      std::copy_n(integers.begin() + static_cast<ptrdiff_t>(first), out.size(), out.begin());
+      return Status(Done{});
+    };
     const Path path = folder_ / "unlearned.safetensors";
     FileWriter file = *FileWriter::create(path, {.overwrite = true});
     const auto widened = write_unlearned(file, *deployment_, *model_, weights);

@@ -47,6 +47,17 @@ Status read_unchanged(const TensorView& tensor, uint32_t fraction_bits, uint64_t
   return TensorView(std::move(info), tensor.data()).read(first, out);
 }
 
+Status read_unchanged_split(const TensorView& tensor, uint32_t fraction_bits, uint64_t first, std::span<int64_t> out) {
+  const size_t count = out.size() / 2;
+  ZKAPEX_CHECK(read_unchanged(tensor, fraction_bits, first, out.first(count)));
+  for (size_t k = count; k-- > 0;) {  // from the end, so that nothing is overwritten before it is read
+    const int64_t v = out[k];
+    out[2 * k + 1] = v >> 32;
+    out[2 * k] = v & 0xffffffff;
+  }
+  return Done{};
+}
+
 double FixedPoint::to_double(int64_t v) const {
   return std::ldexp(static_cast<double>(v), -static_cast<int>(fraction_bits));
 }

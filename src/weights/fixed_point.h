@@ -36,5 +36,8 @@ struct FixedPoint {
 // with so many fraction bits; anything else (counters, flags, tables) as its bits say, each element a signed or
 // unsigned integer of its size, U64 modulo 2^64.
 Status read_unchanged(const TensorView& tensor, uint32_t fraction_bits, uint64_t first, std::span<int64_t> out);
+// The same as two entries each, so that no 64-bit integer is too large for a proof: v = low + 2^32 high, 0 <= low <
+// 2^32.
+Status read_unchanged_split(const TensorView& tensor, uint32_t fraction_bits, uint64_t first, std::span<int64_t> out);
 
 }  // namespace zkapex

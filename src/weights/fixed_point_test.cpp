@@ -87,6 +87,21 @@ TEST(FixedPoint, UnchangedTensorsOfAnyTypeAreIntegers) {
   EXPECT_EQ(unchanged(Dtype::kI64, smallest), std::vector<int64_t>{std::numeric_limits<int64_t>::min()});
 }
 
+TEST(FixedPoint, SplitElementsAreTwoSmallEntries) {
+  const std::vector<int64_t> values = {
+      0, 1, -1, int64_t{1} << 32, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+  const TensorView tensor({"t", Dtype::kI64, {values.size()}},
+                          {reinterpret_cast<const uint8_t*>(values.data()), 8 * values.size()});
+  std::vector<int64_t> out(2 * values.size());
+  ASSERT_TRUE(read_unchanged_split(tensor, 4, 0, out).ok());
+  constexpr int64_t kLow = 0xffffffff;
+  EXPECT_EQ(out, (std::vector<int64_t>{0, 0, 1, 0, kLow, -1, 0, 1, kLow, 0x7fffffff, 0, -0x80000000LL}));
+  ASSERT_TRUE(read_unchanged_split(tensor, 4, 3, std::span(out).first(2)).ok());
+  EXPECT_EQ(out[0], 0);
+  EXPECT_EQ(out[1], 1);
+  EXPECT_FALSE(read_unchanged_split(tensor, 4, 1, out).ok());
+}
+
 TEST(FixedPoint, UnchangedWeightsStillHaveToFit) {
   Bytes data;
   ASSERT_TRUE(append_elements(Dtype::kF64, std::vector{std::ldexp(1.0, 48)}, data).ok());

@@ -7,6 +7,8 @@ namespace zkapex {
 
 namespace {
 
+enum TensorKind : uint8_t { kUnchanged, kCovered, kSplit };  // as layouts are written
+
 uint64_t ceil_div(uint64_t a, uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 }  // namespace
@@ -30,6 +32,7 @@ Result<Layout> Layout::make(const std::vector<TensorInfo>& tensors, const CoverP
     part.name = info.name;
     part.shape = info.shape;
     part.covered = is_covered(cover, info.name);
+    part.split = !part.covered && (info.dtype == Dtype::kI64 || info.dtype == Dtype::kU64);
     parts.push_back(std::move(part));
   }
   std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
@@ -54,7 +57,8 @@ Result<Layout> Layout::build(std::vector<LayoutTensor> tensors, Geometry geometr
     if (t.count > kMaxPadded) return error("tensor '{}' has {} weights, over {}", t.name, t.count, kMaxPadded);
     uint64_t& next_row = t.covered ? out.rows_ : out.unchanged_rows_;
     t.first_row = next_row;
-    t.rows = ceil_div(t.covered ? ceil_div(t.count, block) * stride : t.count, n);
+    const uint64_t entries = t.covered ? ceil_div(t.count, block) * stride : t.split ? 2 * t.count : t.count;
+    t.rows = ceil_div(entries, n);
     next_row += t.rows;
     if (next_row > kMaxPadded / n) return error("the model has more than {} weights with padding", kMaxPadded);
     if (!t.covered) continue;
@@ -140,7 +144,7 @@ void Layout::serialize(ByteWriter& out) const {
   out.u32(static_cast<uint32_t>(tensors_.size()));
   for (const LayoutTensor& t : tensors_) {
     out.text(t.name);
-    out.u8(t.covered ? 1 : 0);
+    out.u8(t.covered ? kCovered : t.split ? kSplit : kUnchanged);
     out.u8(static_cast<uint8_t>(t.shape.size()));
     for (const uint64_t dim : t.shape) out.u64(dim);
   }
@@ -156,9 +160,10 @@ Result<Layout> Layout::parse(ByteReader& in) {
   for (uint32_t k = 0; k < count; ++k) {  // grows with what is really there: each tensor takes bytes
     LayoutTensor t;
     ZKAPEX_TRY(t.name, in.text(kMaxName));
-    ZKAPEX_TRY(const uint8_t covered, in.u8());
-    if (covered > 1) return error("tensor '{}': the covered flag is {}, not 0 or 1", t.name, covered);
-    t.covered = covered == 1;
+    ZKAPEX_TRY(const uint8_t kind, in.u8());
+    if (kind > kSplit) return error("tensor '{}': its kind is {}, not 0, 1 or 2", t.name, kind);
+    t.covered = kind == kCovered;
+    t.split = kind == kSplit;
     ZKAPEX_TRY(const uint8_t dims, in.u8());
     for (uint8_t d = 0; d < dims; ++d) {
       ZKAPEX_TRY(const uint64_t dim, in.u64());

@@ -3,7 +3,8 @@
 // Tensors are taken by name, byte-wise increasing (so layer 10 comes before layer 2): the order needs no knowledge of
 // any architecture. Covered tensors are flattened row-major and cut into blocks of B coordinates, the last one shorter
 // where B does not divide; blocks sit at stride S = 2^ceil(log2 B), n / S of them to a row of n entries. The others are
-// cut into rows of n entries without blocks. A row never spans two tensors; its unused end is zero.
+// cut into rows of n entries without blocks, one entry a weight, or two where 64-bit integers are to fit. A row never
+// spans two tensors; its unused end is zero.
 //
 // Three numberings of covered weights, all increasing together:
 //   coordinate     0 .. d-1, real weights only, tensor after tensor (what a mask lists)
@@ -40,6 +41,7 @@ struct LayoutTensor {
   std::string name;
   std::vector<uint64_t> shape;
   bool covered = false;
+  bool split = false;  // not covered, and each element takes two entries: see read_unchanged
   // Derived:
   uint64_t count = 0;      // weights
   uint64_t first_row = 0;  // among the covered rows, or among the unchanged rows

@@ -39,6 +39,25 @@ TEST(Layout, OrdersByNameAndCountsRows) {
   EXPECT_EQ(t.rest, 1U);
 }
 
+// 64-bit integers that are not covered take two entries each, and a reader of the layout knows it.
+TEST(Layout, SplitTensorsTakeTwoEntriesAnElement) {
+  const std::vector<TensorInfo> tensors = {
+      {"a", Dtype::kF32, {3}}, {"i", Dtype::kI64, {9}}, {"j", Dtype::kI32, {9}}, {"u", Dtype::kU64, {8}}};
+  const auto layout = Layout::make(tensors, {"a"}, kGeometry);
+  ASSERT_TRUE(layout.ok());
+  ByteWriter out;
+  layout->serialize(out);
+  ByteReader in(out.bytes());
+  const auto parsed = Layout::parse(in);
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->digest(), layout->digest());
+  for (const Layout& each : {*layout, *parsed}) {
+    EXPECT_EQ(each.unchanged_rows(), 2U + 1 + 1);
+    EXPECT_TRUE(each.tensors()[1].split && !each.tensors()[2].split && each.tensors()[3].split);
+    EXPECT_EQ(each.tensors()[3].first_row, 3U);
+  }
+}
+
 TEST(Layout, NumberingsAgree) {
   const Layout layout = small();
   std::set<uint64_t> real;
@@ -155,7 +174,7 @@ TEST(Layout, RefusesOtherContents) {
     return message.find(what) != std::string::npos;
   };
   EXPECT_EQ(reason(1, {{"a", 1, {5}}}), "");
-  EXPECT_TRUE(says(reason(1, {{"a", 2, {5}}}), "flag is 2"));
+  EXPECT_TRUE(says(reason(1, {{"a", 3, {5}}}), "kind is 3"));
   EXPECT_TRUE(says(reason(2, {{"a", 1, {5}}, {"a", 1, {5}}}), "does not come after"));
   EXPECT_TRUE(says(reason(2, {{"b", 1, {5}}, {"a", 1, {5}}}), "does not come after"));
   EXPECT_TRUE(says(reason(1, {{"a", 1, std::vector<uint64_t>(17, 1)}}), "dimensions"));

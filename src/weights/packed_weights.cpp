@@ -24,11 +24,23 @@ void unpack_weights(const uint8_t* in, unsigned width, std::span<int64_t> weight
 Status read_rows(const Layout& layout, uint64_t first_row, std::span<int64_t> out, const CoordinateReader& read) {
   const uint64_t stride = layout.geometry().stride(), first_slot = first_row * layout.geometry().blocks_per_row();
   std::fill(out.begin(), out.end(), 0);
-  for (uint64_t k = 0; k < out.size() / stride; ++k) {
+  const uint64_t slots = out.size() / stride, per_row = layout.geometry().blocks_per_row();
+  for (uint64_t k = 0; k < slots;) {
     const std::optional<uint64_t> index = layout.block_in_slot(first_slot + k);
-    if (!index) continue;
+    if (!index) {
+      ++k;
+      continue;
+    }
     const Layout::Block block = layout.block(*index);
-    ZKAPEX_CHECK(read(block.first_coordinate, out.subspan(k * stride, block.count)));
+    uint64_t count = block.count, next = k + 1;
+    // Where blocks leave no gaps, those of a row are consecutive coordinates: read together.
+    for (; next % per_row != 0 && count == (next - k) * stride; ++next) {
+      const std::optional<uint64_t> more = layout.block_in_slot(first_slot + next);
+      if (!more) break;
+      count += layout.block(*more).count;
+    }
+    ZKAPEX_CHECK(read(block.first_coordinate, out.subspan(k * stride, count)));
+    k = next;
   }
   return Done{};
 }
