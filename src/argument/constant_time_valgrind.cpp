@@ -18,6 +18,7 @@
 #include "algebra/scalar_sum.h"
 #include "argument/channel.h"
 #include "argument/nonces.h"
+#include "argument/projection.h"
 #include "base/hash.h"
 
 namespace zkapex {
@@ -241,6 +242,25 @@ void check_nonces(Checks& checks) {
   });
 }
 
+// R is public; what it is multiplied with, and v, are not.
+void check_projections(Checks& checks, Inputs& inputs) {
+  ProjectionShape shape{.row_length = 128, .rows = 2, .chunk = 64, .count = 64, .bits = 20, .units = {}};
+  shape.units = standard_units(shape);
+  const TernaryMatrix matrix = draw_projection(shape, inputs.scalar(), 0);
+  std::vector<int64_t> wide(shape.rows * shape.row_length);
+  for (int64_t& v : wide) v = static_cast<int64_t>(inputs.rng() % 4096) - 2048;
+  std::vector<int8_t> narrow(wide.begin(), wide.end());
+  secret(wide);
+  secret(narrow);
+  for (const IntegerRows& rows :
+       {IntegerRows(std::span<const int64_t>(wide)), IntegerRows(std::span<const int8_t>(narrow))}) {
+    checks.constant_time("projections of secret integers", [&] {
+      keep(project(
+          shape, matrix, [&](const auto& visit) { return visit(rows); }, 0, inputs.pool));
+    });
+  }
+}
+
 void check_sealing(Checks& checks, Inputs& inputs) {
   checks.constant_time("sealed messages", [&] {
     std::vector<Scalar> values = inputs.scalars(3), pads = inputs.scalars(3), sealed;
@@ -260,6 +280,7 @@ int run() {
   check_sums_of_scalars(checks, inputs);
   check_points(checks, inputs);
   check_folds(checks, inputs);
+  check_projections(checks, inputs);
   check_nonces(checks);
   check_sealing(checks, inputs);
   return checks.failures() == 0 ? 0 : 1;

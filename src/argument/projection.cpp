@@ -75,8 +75,8 @@ class Projector {
             ThreadPool& pool)
       : shape_(shape), matrix_(matrix), bits_(bits), pool_(pool), unit_left_(shape.units[0]) {
     for (size_t c = 0; c < shape.row_length / shape.chunk; ++c) live_.push_back(live_groups(shape, c, triangle));
-    // d digits from −128 to 127 reach 127 (256^d − 1) / 255.
-    const auto size = static_cast<uint128>(shape.largest());
+    // d digits from −128 to 127 reach 127 (256^d − 1) / 255: all that v has room for, so that nothing is lost unseen.
+    const uint128 size = (uint128{1} << (shape.bits - 1)) - 1;
     for (uint128 most = 127; most < size; most = 256 * most + 127) ++digits_;
   }
 
@@ -97,12 +97,14 @@ class Projector {
   }
   void add_rows(std::span<const int16_t> entries) {
     const std::vector<int64_t> wide(entries.begin(), entries.end());
-    add_rows(std::span(wide));
+    add_digits(wide, 3);
   }
-  void add_rows(std::span<const int64_t> entries) {
+  void add_rows(std::span<const int64_t> entries) { add_digits(entries, digits_); }
+
+  void add_digits(std::span<const int64_t> entries, size_t count) {
     start(entries.size());
-    const std::vector<int8_t> digits = digits_of(entries, digits_, pool_);
-    for (size_t d = 0; d < digits_; ++d) add_digit(digits.data() + d * entries.size(), d);
+    const std::vector<int8_t> digits = digits_of(entries, count, pool_);
+    for (size_t d = 0; d < count; ++d) add_digit(digits.data() + d * entries.size(), d);
     flush_whole_rows();
   }
 

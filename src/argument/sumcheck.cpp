@@ -26,6 +26,8 @@ class Prover {
   Prover(Sumcheck sumcheck, ThreadPool& pool) : problem_(std::move(sumcheck)), pool_(pool) {
     if (problem_.bits) bits_.emplace(*std::move(problem_.bits), problem_.variables, problem_.eq_point, pool);
     folds_.resize(problem_.tables.size());
+    fresh_.resize(problem_.tables.size());
+    target_.resize(problem_.tables.size());
     late_.resize(problem_.tables.size());
     const Scalar r = Scalar::power_of_two(256);
     for (const SumcheckTable& table : problem_.tables) factor_.push_back(table.integers() ? r : Scalar::one());
@@ -108,11 +110,11 @@ class Prover {
   // Folding is fused with the next round's sums: each pass reads a table once and writes it once, at half its length.
   std::vector<TermSums> sum_terms(bool with_one) {
     size_t longest = 0;
-    std::vector<std::vector<Scalar>> next(problem_.tables.size());
-    for (size_t t = 0; t < next.size(); ++t) {
-      prepare(t, next[t]);
+    for (size_t t = 0; t < problem_.tables.size(); ++t) {
+      prepare(t);
       longest = std::max(longest, length(t));
     }
+    std::vector<std::pair<size_t, size_t>> ranges;  // of folded entries
     const size_t pairs = (longest + 1) / 2;
     const EqWeights eq(problem_.eq_point, problem_.variables, round_ + 1);
     std::vector<TermSums> total(problem_.terms.size());
@@ -122,7 +124,7 @@ class Prover {
       std::vector<PairBuffer> buffers(problem_.tables.size());
       for (size_t chunk = first; chunk < last; ++chunk) {
         const size_t start = chunk * kChunk, size = std::min(kChunk, pairs - start);
-        for (size_t t = 0; t < buffers.size(); ++t) load(t, next[t], start, size, buffers[t]);
+        for (size_t t = 0; t < buffers.size(); ++t) load(t, 2 * first * kChunk, start, size, buffers[t]);
         for (size_t t = 0; t < local.size(); ++t) {
           const size_t end = pairs_of_term(problem_.terms[t]);
           if (end > start)
@@ -130,25 +132,33 @@ class Prover {
         }
       }
       const std::lock_guard lock(merging);
+      ranges.emplace_back(2 * first * kChunk, 2 * last * kChunk);
       for (size_t t = 0; t < local.size(); ++t) {
         for (size_t e = 0; e < 3; ++e) total[t][e] += local[t][e];
       }
     });
-    replace_tables(std::move(next));
+    std::sort(ranges.begin(), ranges.end());
+    replace_tables(ranges);
     return total;
   }
 
   // Decides what happens to a table in this round: nothing, or it is folded and stored anew, or, the first time that a
   // compact one would be, it is read as if it were.
-  void prepare(size_t table, std::vector<Scalar>& next) {
+  void prepare(size_t table) {
     SumcheckTable& from = problem_.tables[table];
-    folds_[table] = false;
     if (round_ == 0 || from.fold_structure(pending_)) return;
     if (round_ == 1 && from.compact()) {
       late_[table] = pending_;
       return;
     }
-    next.resize((length(table) + 1) / 2);
+    begin_fold(table);
+  }
+
+  // A table of scalars is folded where it is, others into a new one.
+  void begin_fold(size_t table) {
+    auto* scalars = std::get_if<std::vector<Scalar>>(&problem_.tables[table].values);
+    if (scalars == nullptr) fresh_[table].resize((length(table) + 1) / 2);
+    target_[table] = scalars == nullptr ? fresh_[table].data() : scalars->data();
     folds_[table] = true;
   }
 
@@ -166,26 +176,40 @@ class Prover {
     return out;
   }
 
-  void replace_tables(std::vector<std::vector<Scalar>> next) {
-    for (size_t t = 0; t < next.size(); ++t) {
+  // `ranges` of folded entries, increasing, that were each made by one thread.
+  void replace_tables(const std::vector<std::pair<size_t, size_t>>& ranges) {
+    for (size_t t = 0; t < folds_.size(); ++t) {
       if (!folds_[t]) continue;
-      problem_.tables[t].values = std::move(next[t]);
+      const size_t size = length(t);
+      if (auto* scalars = std::get_if<std::vector<Scalar>>(&problem_.tables[t].values)) {
+        for (const auto& [begin, end] : ranges) {
+          if (begin < size)
+            std::copy_n(&(*scalars)[stored_at(t, begin, begin)], std::min(end, size) - begin, &(*scalars)[begin]);
+        }
+        scalars->resize(size);
+      } else {
+        problem_.tables[t].values = std::exchange(fresh_[t], {});
+      }
       folds_[t] = false;
       late_[t].reset();
     }
   }
 
+  // Where entry i of a folded table is put by the thread whose range begins at entry `begin`. In place it must not
+  // touch what other threads still read, entries 2 begin on are its own.
+  [[nodiscard]] size_t stored_at(size_t table, size_t begin, size_t i) const {
+    return std::holds_alternative<std::vector<Scalar>>(problem_.tables[table].values) ? begin + i : i;
+  }
+
   void fold_last() {
     if (round_ == 0) return;  // no variables: each table is its one value
-    std::vector<std::vector<Scalar>> next(problem_.tables.size());
     PairBuffer buffer;
-    for (size_t t = 0; t < next.size(); ++t) {
+    for (size_t t = 0; t < problem_.tables.size(); ++t) {
       if (problem_.tables[t].fold_structure(pending_)) continue;
-      next[t].resize((length(t) + 1) / 2);
-      folds_[t] = true;
-      load(t, next[t], 0, 1, buffer);
+      begin_fold(t);
+      load(t, 0, 0, 1, buffer);
     }
-    replace_tables(std::move(next));
+    replace_tables({{0, 1}});
   }
 
   static Scalar value_at_zero(const SumcheckTable& table) {
@@ -217,15 +241,17 @@ class Prover {
   static Scalar as_scalar(int128 entry) { return unscaled(entry); }
 
   // The pairs start .. start + size − 1 of the table as it stands in this round. From the second round on, most tables
-  // in memory are those of the round before: they are folded by the pending challenge and stored in `next` on the way.
-  void load(size_t table, std::vector<Scalar>& next, size_t start, size_t size, PairBuffer& out) const {
+  // in memory are those of the round before: they are folded by the pending challenge and stored on the way, by a
+  // thread whose entries are those from `begin` on.
+  void load(size_t table, size_t begin, size_t start, size_t size, PairBuffer& out) const {
     const SumcheckTable& from = problem_.tables[table];
+    Scalar* to = folds_[table] ? target_[table] + stored_at(table, std::min(begin, from.length()), 0) : nullptr;
     std::visit(
         [&](const auto& values) {
           const auto read = [&](size_t i) { return entry_of(values, i); };
           const size_t stored = from.length();
           if (!late_[table]) {
-            folds_[table] ? fold_pairs(read, stored, from.sparse, next, start, size, out)
+            folds_[table] ? fold_pairs(read, stored, from.sparse, to, start, size, out)
                           : read_pairs(read, stored, start, size, out);
             return;
           }
@@ -235,7 +261,7 @@ class Prover {
             const Entry zero = read(2 * i), one = 2 * i + 1 < stored ? read(2 * i + 1) : Entry{};
             return zero == Entry{} && one == Entry{} ? Scalar::zero() : fold(zero, one);
           };
-          folds_[table] ? fold_pairs(folded, (stored + 1) / 2, from.sparse, next, start, size, out)
+          folds_[table] ? fold_pairs(folded, (stored + 1) / 2, from.sparse, to, start, size, out)
                         : read_pairs(folded, (stored + 1) / 2, start, size, out);
         },
         from.values);
@@ -252,15 +278,15 @@ class Prover {
   }
 
   template <class Read>
-  void fold_pairs(const Read& read, size_t length, bool sparse, std::vector<Scalar>& next, size_t start, size_t size,
+  void fold_pairs(const Read& read, size_t length, bool sparse, Scalar* to, size_t start, size_t size,
                   PairBuffer& out) const {
     const PairFolder fold(pending_);
     const auto folded = [&](size_t i) {
       if (2 * i >= length) return Scalar::zero();
       using Entry = std::decay_t<decltype(read(0))>;
       const Entry zero = read(2 * i), one = 2 * i + 1 < length ? read(2 * i + 1) : Entry{};
-      if (sparse && zero == Entry{} && one == Entry{}) return Scalar::zero();
-      return next[i] = fold(zero, one);
+      if (sparse && zero == Entry{} && one == Entry{}) return to[i] = Scalar::zero();
+      return to[i] = fold(zero, one);
     };
     for (size_t i = 0; i < size; ++i) {
       const size_t at = 2 * (start + i);
@@ -368,7 +394,9 @@ class Prover {
   std::vector<Scalar> factor_;  // what a table's stored values are multiplied by: R for integers
   unsigned round_ = 0;
   Scalar pending_;                           // the challenge by which the tables are still to be folded
-  std::vector<bool> folds_;                  // the tables that this round folds and stores anew
+  std::vector<bool> folds_;                  // the tables that this round folds and stores
+  std::vector<std::vector<Scalar>> fresh_;   // what becomes of those that were not scalars
+  std::vector<Scalar*> target_;              // where a folded table begins
   std::vector<std::optional<Scalar>> late_;  // the challenge before it, by which compact tables are folded when read
   Scalar eq_zero_, eq_one_;
   Scalar scale_ = Scalar::one();  // eq at the variables bound so far

@@ -34,4 +34,9 @@ class ModelReader {
   virtual Result<Sha512::Digest> digest(ThreadPool& pool) const = 0;
 };
 
+// Of its committed rows: what opens Com(θ_p) and Com(C_p).
+struct ModelOpenings {
+  std::span<const Scalar> model, curvature;  // blindings, one a row
+};
+
 }  // namespace zkapex

@@ -43,6 +43,28 @@ struct JointChallenges {
                                                      const Parameters& parameters, const JointChallenges& challenges,
                                                      std::span<const Scalar> r);
 
+// What was sent there, by name; of scalars or of expressions.
+template <class Value>
+struct JointValues {
+  Value y, y_square;  // with compensation only
+  Value x_square, theta_u, theta_p;
+  std::vector<Value> slacks;
+
+  JointValues() = default;
+  JointValues(const WindowPlan& plan, const std::vector<Value>& sent) {
+    size_t at = 0;
+    if (plan.compensates()) {
+      y = sent[at++];
+      y_square = sent[at++];
+    }
+    x_square = sent[at++];
+    theta_u = sent[at++];
+    theta_p = sent[at++];
+    slacks.assign(sent.begin() + static_cast<ptrdiff_t>(at), sent.end());
+  }
+  [[nodiscard]] Value x() const { return theta_u - theta_p; }
+};
+
 // num and den of the cap; without compensation 0 and 1: nothing outside the mask may move.
 struct Cap {
   Scalar numerator, denominator;

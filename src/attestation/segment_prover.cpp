@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "attestation/public_terms.h"
-#include "attestation/window_prover.h"
 #include "base/bits.h"
 #include "base/first_error.h"
 
@@ -61,10 +60,12 @@ class SegmentProver {
       ZKAPEX_CHECK(multiply_curvature());
     }
     joint();
-    if (plan_.compensates()) prover_.add_product({y_, y_, y_square_});
-    prover_.add_product({theta_u_ - theta_p_, theta_u_ - theta_p_, x_square_});
+    if (plan_.compensates()) prover_.add_product({values_.y, values_.y, values_.y_square});
+    prover_.add_product({values_.x(), values_.x(), values_.x_square});
     if (plan_.compensates()) {
+      y_table_ = {};
       ZKAPEX_CHECK(stationarity());
+      z_table_ = {};
     }
     return open(rows);
   }
@@ -171,16 +172,7 @@ class SegmentProver {
                 ? prove_bits(channel_, prover_, challenges_.bits, std::move(tables_.planes), std::move(others))
                 : without_planes(std::move(others));
 
-    size_t at = 0;
-    const std::vector<Scalar>& sent = bits_.values;
-    if (plan_.compensates()) {
-      y_ = sent[at++];
-      y_square_ = sent[at++];
-    }
-    x_square_ = sent[at++];
-    theta_u_ = sent[at++];
-    theta_p_ = sent[at++];
-    slacks_.assign(sent.begin() + static_cast<ptrdiff_t>(at), sent.end());
+    values_ = JointValues(plan_, bits_.values);
   }
 
   // The same where no slack has a plane.
@@ -255,7 +247,7 @@ class SegmentProver {
                    .terms = {{Scalar::one(), {0, 1}}},
                    .eq_point = {},
                    .bits = {}};
-    const Scalar claim = y_ - Scalar::from_u64(parameters_.floor) * (theta_u_ - theta_p_);
+    const Scalar claim = values_.y - Scalar::from_u64(parameters_.floor) * values_.x();
     SumcheckProof end = prove_sumcheck(channel_, "product 1", std::move(first), claim, pool_);
     rho_ = std::move(end.point);
     const std::vector<Scalar> vz =
@@ -294,7 +286,7 @@ class SegmentProver {
 
   // docs/window.md, section 5: the committed vectors, and where they are opened.
   Status open(const SegmentRows& rows) {
-    const OpeningWeights weights(transcript_.challenge("delta"), slacks_.size());
+    const OpeningWeights weights(transcript_.challenge("delta"), values_.slacks.size());
     std::vector<int64_t> theta_p(tables_.x.size());
     for (size_t i = 0; i < theta_p.size(); ++i) theta_p[i] = tables_.theta_u[i] - tables_.x[i];
     const std::vector<Scalar> row = row_table(bits_.r);
@@ -308,8 +300,8 @@ class SegmentProver {
     add_rows(at_r, weights.theta_u, row, tables_.theta_u, rows.weights);
     add_rows(at_r, weights.theta_p, row, theta_p, model_blindings());
     at_r.point.assign(bits_.r.begin() + segment_.row_variables, bits_.r.end());
-    at_r.value = theta_u_ * weights.theta_u + theta_p_ * weights.theta_p + bits_.b * weights.planes;
-    for (size_t k = 0; k < slacks_.size(); ++k) at_r.value += slacks_[k] * weights.slacks[k];
+    at_r.value = values_.theta_u * weights.theta_u + values_.theta_p * weights.theta_p + bits_.b * weights.planes;
+    for (size_t k = 0; k < values_.slacks.size(); ++k) at_r.value += values_.slacks[k] * weights.slacks[k];
     ZKAPEX_CHECK(prover_.add_pair(std::move(at_r)));
     if (!plan_.compensates()) return Done{};
 
@@ -397,8 +389,8 @@ class SegmentProver {
   JointChallenges challenges_;
   ProverBits bits_;
   std::vector<Scalar> rho_, sigma_;
-  Scalar y_, y_square_, x_square_, theta_u_, theta_p_, factor_, x_sigma_;
-  std::vector<Scalar> slacks_;
+  JointValues<Scalar> values_;
+  Scalar factor_, x_sigma_;
 };
 
 }  // namespace

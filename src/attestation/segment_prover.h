@@ -6,8 +6,6 @@
 
 namespace zkapex {
 
-struct ModelOpenings;
-
 // The integers of a segment, by index.
 struct SegmentWitness {
   std::vector<std::vector<uint8_t>> planes;  // packed bits of the slacks

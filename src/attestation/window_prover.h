@@ -8,11 +8,6 @@
 
 namespace zkapex {
 
-// Of the committed rows: what opens Com(θ_p) and Com(C_p).
-struct ModelOpenings {
-  std::span<const Scalar> model, curvature;  // blindings, one a row
-};
-
 struct WindowProof {
   Proof proof;
   SecretVector<Scalar> blindings;  // of Com(θ_u): the openings of the next window

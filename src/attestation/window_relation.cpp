@@ -28,9 +28,9 @@ class SegmentVerifier {
   // Returns K, this segment's part of the cap.
   Expression run() {
     Expression k = joint();
-    if (plan_.compensates()) verifier_.add_product({y_, y_, y_square_});
-    const Expression x_r = theta_u_ - theta_p_;
-    verifier_.add_product({x_r, x_r, x_square_});
+    if (plan_.compensates()) verifier_.add_product({values_.y, values_.y, values_.y_square});
+    const Expression x_r = values_.x();
+    verifier_.add_product({x_r, x_r, values_.x_square});
     if (plan_.compensates()) stationarity();
     open();
     return k;
@@ -52,16 +52,7 @@ class SegmentVerifier {
     bits_ = segment_.planes > 0 ? verify_bits(channel_, verifier_, challenges_.bits, std::move(others))
                                 : without_planes(std::move(others));
 
-    size_t at = 0;
-    const std::vector<Expression>& sent = bits_.values;
-    if (plan_.compensates()) {
-      y_ = sent[at++];
-      y_square_ = sent[at++];
-    }
-    x_square_ = sent[at++];
-    theta_u_ = sent[at++];
-    theta_p_ = sent[at++];
-    slacks_.assign(sent.begin() + static_cast<ptrdiff_t>(at), sent.end());
+    values_ = JointValues(plan_, bits_.values);
     return k;
   }
 
@@ -78,9 +69,9 @@ class SegmentVerifier {
 
   // y = A x at r, by two products with L: y(r) − μ x(r) = Σ v z, then v and z at ρ together.
   void stationarity() {
-    const Expression x_r = theta_u_ - theta_p_;
-    const SumcheckClaim first =
-        verify_sumcheck(channel_, "product 1", segment_.variables, 2, y_ - x_r * Scalar::from_u64(parameters_.floor));
+    const Expression x_r = values_.x();
+    const SumcheckClaim first = verify_sumcheck(channel_, "product 1", segment_.variables, 2,
+                                                values_.y - x_r * Scalar::from_u64(parameters_.floor));
     rho_ = first.point;
     const std::vector<Expression> vz = channel_.receive("v, z, vz", 3);
     verifier_.require_zero(first.claim - vz[2]);
@@ -98,13 +89,13 @@ class SegmentVerifier {
   }
 
   void open() {
-    const OpeningWeights weights(transcript_.challenge("delta"), slacks_.size());
+    const OpeningWeights weights(transcript_.challenge("delta"), values_.slacks.size());
     const unsigned rows = segment_.row_variables;
     const std::vector<Scalar>& r = bits_.r;
     VerifierPair at_r{{},
                       {r.begin() + rows, r.end()},
-                      theta_u_ * weights.theta_u + theta_p_ * weights.theta_p + bits_.b * weights.planes};
-    for (size_t k = 0; k < slacks_.size(); ++k) at_r.value += slacks_[k] * weights.slacks[k];
+                      values_.theta_u * weights.theta_u + values_.theta_p * weights.theta_p + bits_.b * weights.planes};
+    for (size_t k = 0; k < values_.slacks.size(); ++k) at_r.value += values_.slacks[k] * weights.slacks[k];
     const std::vector<Scalar> row = eq_prefix(std::span(r).first(rows), segment_.rows.rows);
     add_weights(at_r.commitment, weights.theta_u, row);
     if (segment_.planes > 0) {
@@ -154,8 +145,8 @@ class SegmentVerifier {
   JointChallenges challenges_;
   VerifierBits bits_;
   std::vector<Scalar> rho_, sigma_;
-  Expression y_, y_square_, x_square_, theta_u_, theta_p_, factor_, x_sigma_;
-  std::vector<Expression> slacks_;
+  JointValues<Expression> values_;
+  Expression factor_, x_sigma_;
 };
 
 }  // namespace

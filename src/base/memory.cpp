@@ -1,5 +1,7 @@
 #include "base/memory.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -51,6 +53,14 @@ uint64_t MemoryMeter::most_added() const {
   return use.ok() && use->peak > before_ ? use->peak - before_ : 0;
 }
 
+void give_memory_back_early() {
+#ifdef __GLIBC__
+  constexpr int kLarge = 1 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, kLarge);
+  ::mallopt(M_TRIM_THRESHOLD, kLarge);
+#endif
+}
+
 Result<uint64_t> parse_size(std::string_view text) {
   uint64_t number = 0;
   const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -80,6 +90,8 @@ std::string format_size(uint64_t bytes) {
 
 Result<MemoryBudget> MemoryBudget::parse(std::string_view text) {
   ZKAPEX_TRY(const uint64_t bytes, parse_size(text));
+  if (text.find_first_of("KMGT") == text.npos)  // a forgotten letter, more often than bytes
+    return error("'{}' has no unit; write 512M or 2G", text);
   return MemoryBudget(bytes);
 }
 

@@ -20,6 +20,10 @@ struct MemoryUse {
 // Where the system allows it, the peak counts from here on.
 void reset_memory_peak();
 
+// From here on a large block that is freed goes back to the system at once, where the C library can: it keeps blocks up
+// to 32 MB otherwise, and what was needed once counts for ever.
+void give_memory_back_early();
+
 // How much memory a piece of work needs beside what the process has already: the peak since construction less what was
 // resident then. Zero where the system does not tell.
 class MemoryMeter {

@@ -55,6 +55,13 @@ TEST(Memory, OtherSizesAreRefused) {
   }
 }
 
+TEST(Memory, ABudgetHasAUnit) {
+  EXPECT_EQ(MemoryBudget::parse("5M")->bytes(), 5U << 20);
+  for (const auto* text : {"5", "512", "1073741824"}) {
+    EXPECT_EQ(refusal(MemoryBudget::parse(text)), fmt::format("'{}' has no unit; write 512M or 2G", text));
+  }
+}
+
 TEST(Memory, SizesForPeople) {
   EXPECT_EQ(format_size(0), "0 B");
   EXPECT_EQ(format_size(1023), "1023 B");

@@ -48,6 +48,10 @@ Result<Outcome> run_admit(const Options& options) {
   ZKAPEX_TRY(const Deployment deployment, read_deployment(options.deployment));
   ZKAPEX_TRY(const Ledger ledger, Ledger::open_or_create(options.ledger, deployment));
   ZKAPEX_TRY(const size_t longest, longest_registration_file(deployment));
+  for (const Path& file : options.registrations) {
+    if (!std::filesystem::exists(std::filesystem::symlink_status(file)))
+      return error("cannot read {}: there is no such file", file.string());
+  }
   Work work(options.common);
   std::vector<Admission> admissions;
   bool rejected = false;

@@ -23,6 +23,7 @@ constexpr const char* kFooter =
     "  commit_bit      a bit of the same rows\n"
     "  scalar_mul      a product mod the order of the group, of many independent ones\n"
     "  fold_int8       an entry of an 8,192 x 4,096 matrix multiplied from the left by field elements\n"
+    "  project_int8    an entry of rows that a 192 x 1,024 matrix of 0 and ±1 projects\n"
     "  msm_131072      a point of a sum of 131,072 multiples; baseline: one scalar multiplication\n"
     "  decompress      32 bytes checked and turned into a point, of 1,024\n"
     "  hash_to_group   64 bytes mapped to an encoded point, of 1,024\n\n"

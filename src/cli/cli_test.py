@@ -8,7 +8,7 @@ import unittest
 
 PROGRAM = sys.argv.pop()
 
-KERNELS = ["field_mul_4way", "point_madd", "commit_int8", "commit_bit", "scalar_mul", "fold_int8", "msm_131072",
+KERNELS = ["field_mul_4way", "point_madd", "commit_int8", "commit_bit", "scalar_mul", "fold_int8", "project_int8", "msm_131072",
            "decompress", "hash_to_group"]
 
 

@@ -8,6 +8,7 @@
 #include "algebra/fold.h"
 #include "algebra/msm.h"
 #include "algebra/row_commit.h"
+#include "algebra/ternary.h"
 
 namespace zkapex::cli {
 
@@ -138,6 +139,27 @@ Result<KernelFigure> fold_int8(const std::string& name, const Effort& effort) {
   return KernelFigure{name, "entry", time(native_fold_kernels()), kPortable, time(fold_kernels::kPortable)};
 }
 
+// Rows of bytes by a matrix of 192 × 1,024, as a registration projects the curvature.
+Result<KernelFigure> project_int8(const std::string& name, const Effort& effort) {
+  constexpr size_t kCount = 192, kChunk = 1024, kVectors = 256;
+  Random random(9);
+  Bytes bits(kCount * kChunk / 4);
+  for (uint8_t& byte : bits) byte = static_cast<uint8_t>(random());
+  const TernaryMatrix matrix(kCount, kChunk, bits);
+  std::vector<int8_t> entries(kVectors * kChunk);
+  for (int8_t& entry : entries) entry = static_cast<int8_t>(random());
+  std::vector<int32_t> sums(kVectors * kCount);
+  ThreadPool pool(1);
+  const auto time = [&](ternary_kernels::Multiply kernel) {
+    return median_ns(effort.with_samples_up_to(5), entries.size(), [&] {
+      matrix.multiply({entries.data(), kVectors, kChunk}, sums, pool, kernel);
+      keep(sums);
+    });
+  };
+  return KernelFigure{name, "entry", time(native_ternary_multiply()), kPortable,
+                      time(ternary_kernels::multiply_portable)};
+}
+
 // Of affine points, for libsodium of encoded ones: it knows no others.
 Result<KernelFigure> msm_131072(const std::string& name, const Effort& effort) {
   constexpr size_t kPoints = 131072;
@@ -187,9 +209,10 @@ Result<KernelFigure> hash_to_group(const std::string& name, const Effort& effort
 
 const std::vector<KernelBench>& kernel_benches() {
   static const std::vector<KernelBench> benches = {
-      {"field_mul_4way", field_mul}, {"point_madd", point_madd}, {"commit_int8", commit_int8},
-      {"commit_bit", commit_bit},    {"scalar_mul", scalar_mul}, {"fold_int8", fold_int8},
-      {"msm_131072", msm_131072},    {"decompress", decompress}, {"hash_to_group", hash_to_group},
+      {"field_mul_4way", field_mul},    {"point_madd", point_madd}, {"commit_int8", commit_int8},
+      {"commit_bit", commit_bit},       {"scalar_mul", scalar_mul}, {"fold_int8", fold_int8},
+      {"project_int8", project_int8},   {"msm_131072", msm_131072}, {"decompress", decompress},
+      {"hash_to_group", hash_to_group},
   };
   return benches;
 }

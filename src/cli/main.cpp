@@ -1,3 +1,4 @@
+#include "base/memory.h"
 #include "cli/command.h"
 #ifdef ZKAPEX_LEARNING
 #include "cli/hand_over.h"
@@ -35,6 +36,7 @@ void group(CLI::App& app, const char* name, std::initializer_list<const char*> c
 
 int main(int argc, char** argv) {
   using namespace zkapex::cli;
+  zkapex::give_memory_back_early();
   return run_program(argc, argv, kFooter, [&](CLI::App& app, Action& action) {
     add_deploy(app, action);
     add_admit(app, action);

@@ -33,6 +33,7 @@ Result<Outcome> run_settle(const Options& options) {
   report.values["verdict"] = request.accepted ? "accepted" : "rejected";
   report.values["settled_before"] = done.before;
   report.values["attempts"] = done.attempts;
+  if (!done.dropped.empty()) report.values["dropped_windows"] = done.dropped;
   report.values["windows"] = history_as_json(done.windows);
   report.print(options.common.json);
   return Outcome::kDone;
@@ -55,7 +56,8 @@ void add_settle(CLI::App& parent, Action& action) {
       "unlearn leaves the state after a window in client/pending, and the client's own state as it was. Accepted: the\n"
       "pending state becomes the client's own, the next window starts from it, and the weights before are gone from "
       "the\n"
-      "folder. Rejected: the attempt is removed, and unlearn can be run again. Where a window was computed more than "
+      "folder; other windows that were pending started from there too: they are dropped and named. Rejected: the "
+      "attempt is removed, and unlearn can be run again. Where a window was computed more than "
       "once,\n"
       "--proof says which attempt is meant: another may be the one that the provider accepted. A rejection (window) "
       "says\n"

@@ -73,6 +73,18 @@ class ClientTest : public ::testing::Test {
     const auto report = settle(request);
     return report.ok() ? "" : report.error().message;
   }
+  // Why the client cannot be registered anew in its folder; empty if it was.
+  static std::string refusal_to_register(bool force) {
+    WorkSettings settings = world_->settings;
+    settings.force = force;
+    const auto report = register_client({.deployment = at("deployment.zka"),
+                                         .model = at("model.safetensors"),
+                                         .store = at("store.zka"),
+                                         .client = "registered",
+                                         .out = client()},
+                                        settings);
+    return report.ok() ? "" : report.error().message;
+  }
   static bool says(const std::string& message, std::string_view part) {
     return message.find(part) != std::string::npos;
   }
@@ -441,21 +453,31 @@ TEST_F(ClientTest, AMaskKeepsWhatTheLastOneRemoved) {
   EXPECT_TRUE(says(refusal(window("w2", "c")), "is not the mask of this client's last window"));
 }
 
-TEST_F(ClientTest, ANewRegistrationLeavesNothingOfTheOld) {
+// Two windows from one state: once one is accepted, the other can never be, and the report says that it is gone.
+TEST_F(ClientTest, AcceptingAWindowNamesThoseThatItDrops) {
   compute("w1");
-  ASSERT_TRUE(settle(verdict(true)).ok());
   compute("w2", "b");
-  WorkSettings settings = world_->settings;
-  settings.force = true;
-  ASSERT_TRUE(register_client({.deployment = at("deployment.zka"),
-                               .model = at("model.safetensors"),
-                               .store = at("store.zka"),
-                               .client = "registered",
-                               .out = client()},
-                              settings)
-                  .ok());
+  const auto settled = settle(verdict(true, "w1"));
+  ASSERT_TRUE(settled.ok()) << settled.error().message;
+  EXPECT_EQ(settled->dropped, Names{"w2"});
+  EXPECT_EQ(pending(), Names{});
+}
+
+TEST_F(ClientTest, AClientWithWindowsIsNotReplaced) {
+  compute("w1");
+  EXPECT_TRUE(says(refusal_to_register(true), "a client with windows"));  // one that is pending
+  ASSERT_TRUE(settle(verdict(true)).ok());
+  EXPECT_TRUE(says(refusal_to_register(true), "a client with windows"));
+  EXPECT_EQ(history(), Names{"w1"});
+}
+
+TEST_F(ClientTest, AClientWithoutWindowsIsReplacedByForce) {
+  const Bytes before = bytes(files().registration());
+  EXPECT_TRUE(says(refusal_to_register(false), "--force"));
+  EXPECT_EQ(bytes(files().registration()), before);
+  EXPECT_EQ(refusal_to_register(true), "");
+  EXPECT_NE(bytes(files().registration()), before);
   EXPECT_EQ(history(), Names{});
-  EXPECT_FALSE(fs::exists(files().pending()) || fs::exists(files().mask()));
 }
 
 // What a checkpoint opens

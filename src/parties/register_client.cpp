@@ -2,6 +2,7 @@
 
 #include "attestation/inputs.h"
 #include "parties/client.h"
+#include "parties/pending.h"
 #include "parties/secret_file.h"
 
 namespace zkapex {
@@ -21,6 +22,22 @@ struct RegistrationInputs {
     return RegistrationInputs{std::move(deployment), std::move(model), std::move(store)};
   }
 };
+
+// A client that has windows is what its provider's ledger knows: without its secret nobody could go on from there.
+Status check_replaceable(const ClientFolder& folder, bool force) {
+  // The secret comes last: files beside none are what an interrupted registration left.
+  if (!std::filesystem::exists(folder.secret())) return Done{};
+  if (!force)
+    return error("{} exists already; choose another folder, or --force to replace this client",
+                 folder.secret().string());
+  ZKAPEX_TRY(const std::vector<Attempt> attempts, pending_attempts(folder));
+  const Result<ClientSecret> old = read_secret_header(folder.secret());
+  if (!attempts.empty() || (old && !old->windows.empty()))
+    return error(
+        "{} holds a client with windows, whose secret would be lost: choose another folder, or remove this one",
+        folder.folder.string());
+  return Done{};
+}
 
 // The secret is on disk before anything is replaced, and gets its name last. What an earlier registration left beside
 // it belongs to nobody any more.
@@ -50,11 +67,7 @@ Result<RegisterReport> register_client(const RegisterRequest& request, const Wor
     return error("{} cannot be a client's folder: choose a new one", folder.folder.string());
   ZKAPEX_CHECK(make_private_folder(folder.folder));
   ZKAPEX_TRY(const FolderLock lock, FolderLock::take(folder.folder));
-  // The secret comes last: files beside none are what an interrupted registration left.
-  if (!settings.force && std::filesystem::exists(folder.secret())) {
-    return error("{} exists already; choose another folder, or --force to replace this client",
-                 folder.secret().string());
-  }
+  ZKAPEX_CHECK(check_replaceable(folder, settings.force));
   remove_stale_temporaries(folder.folder);
   ZKAPEX_TRY(const RegistrationPlan plan, plan_registration(deployment, settings));
   const Generators generators = load_generators(plan.shape().generators(), settings);

@@ -60,7 +60,7 @@ Result<SettleReport> settled_before(const ClientFolder& client, const std::strin
     if (attempt_id(proof) != id)
       return error("the window '{}' was settled with another proof, attempt {}", window, attempt_id(proof));
   }
-  return SettleReport{window, true, {}, done};
+  return SettleReport{window, true, {}, {}, done};
 }
 
 // Whether an earlier call, stopped before it could say so, has settled the last window: nothing waits, and the proof
@@ -147,14 +147,14 @@ Result<SettleReport> settle(const SettleRequest& request) {
     if (request.accepted) return settled_before(client, request.window, id, done);
     return error("the window '{}' was accepted and settled before", request.window);
   }
-  ZKAPEX_TRY(std::vector<Attempt> pending, pending_attempts(client));
+  ZKAPEX_TRY(const std::vector<Attempt> pending, pending_attempts(client));
   if (request.accepted && request.window.empty() && was_settled(client, done, pending))
     return settled_before(client, done.back().window, id, done);
-  ZKAPEX_TRY(const std::vector<Attempt> attempts, named_attempts(request, id, std::move(pending)));
+  ZKAPEX_TRY(const std::vector<Attempt> attempts, named_attempts(request, id, pending));
   if (!one_window(attempts)) return error("several windows are pending; say which by --window: {}", list_of(attempts));
   if (attempts.size() > 1 && (request.accepted || !request.all))
     return error("the window was computed more than once; say which proof was meant by --proof: {}", list_of(attempts));
-  SettleReport report{attempts.front().window, false, {}, current.windows};
+  SettleReport report{attempts.front().window, false, {}, {}, current.windows};
   for (const Attempt& attempt : attempts) report.attempts.push_back(attempt.id);
   if (!request.accepted) {
     ZKAPEX_CHECK(reject(request, attempts));
@@ -162,6 +162,10 @@ Result<SettleReport> settle(const SettleRequest& request) {
   }
   ZKAPEX_CHECK(check_successor(attempts.front(), deployment, current));
   ZKAPEX_CHECK(accept(request, attempts.front()));
+  for (const Attempt& attempt : pending) {
+    if (attempt.window != report.window && std::ranges::find(report.dropped, attempt.window) == report.dropped.end())
+      report.dropped.push_back(attempt.window);
+  }
   ZKAPEX_TRY(const ClientSecret moved, read_secret_header(client.secret()));
   report.windows = moved.windows;
   return report;

@@ -17,6 +17,7 @@ struct SettleReport {
   std::string window;
   bool before = false;                // it was accepted by an earlier call
   std::vector<std::string> attempts;  // ids: the accepted one, or those that were removed
+  std::vector<std::string> dropped;   // windows with attempts that can never be accepted now, and went
   History windows;                    // the client's now
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "base/bits.h"
 
@@ -64,22 +65,41 @@ Status check_projections(const Geometry& g, const Parameters& p) {
   return Done{};
 }
 
-// The largest chunks with which nothing wraps around: the larger, the fewer projections. Of the curvature first, which
-// has the most entries.
+// Bits that projections take a weight: of its S entries of the curvature, and of itself, once at registration and once
+// in every window, of which there is one at least.
+double bits_of_projections(const Geometry& g, const Parameters& p) {
+  const auto count = static_cast<double>(std::bit_ceil(uint64_t{p.projections}));
+  const auto of_entry = [&](uint64_t chunk, uint32_t bits) { return count * bits / static_cast<double>(chunk); };
+  return static_cast<double>(g.stride()) * of_entry(p.curvature_chunk, p.curvature_range_bits()) +
+         2 * of_entry(p.weight_chunk, p.weight_bits());
+}
+
+// Of the chunks with which nothing wraps around those that take the fewest bits; 1 where there are none.
 void choose_chunks(const Geometry& g, uint64_t padded_size, uint32_t slack_bits, Parameters& p) {
   const uint64_t most = std::min(g.row, Deployment::kMaxChunk);
   if (p.other_chunk == 0) p.other_chunk = std::min<uint64_t>(most, uint64_t{1} << 10);
-  const bool free_curvature = p.curvature_chunk == 0, free_weights = p.weight_chunk == 0;
-  if (!free_curvature && !free_weights) return;
-  if (free_curvature) p.curvature_chunk = most;
-  for (;; p.curvature_chunk /= 2) {
-    if (free_weights) p.weight_chunk = most;
-    for (;; p.weight_chunk /= 2) {
-      if (p.weight_bits() <= 63 && check_no_wrap(g, p, padded_size, slack_bits)) return;
-      if (!free_weights || p.weight_chunk == 1) break;
+  const auto choices = [&](uint64_t given) {
+    std::vector<uint64_t> out = {given};
+    if (given == 0) out.clear();
+    for (uint64_t chunk = most; given == 0 && chunk > 0; chunk /= 2) out.push_back(chunk);
+    return out;
+  };
+  Parameters best = p;
+  best.curvature_chunk = std::max<uint64_t>(p.curvature_chunk, 1);
+  best.weight_chunk = std::max<uint64_t>(p.weight_chunk, 1);
+  double fewest = std::numeric_limits<double>::infinity();
+  for (const uint64_t curvature : choices(p.curvature_chunk)) {
+    for (const uint64_t weight : choices(p.weight_chunk)) {
+      Parameters tried = p;
+      tried.curvature_chunk = curvature;
+      tried.weight_chunk = weight;
+      const double bits = bits_of_projections(g, tried);
+      if (bits >= fewest || tried.weight_bits() > 63 || !check_no_wrap(g, tried, padded_size, slack_bits)) continue;
+      fewest = bits;
+      best = tried;
     }
-    if (!free_curvature || p.curvature_chunk == 1) return;
   }
+  p = best;
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ class UnboundValues : public ::testing::Test {
 
 TEST_F(UnboundValues, NoneInACompensatedWindow) {
   expect_bound({.block = 7, .tensors = {7, 20}, .rows_per_segment = 2, .seed = 3});
+  expect_bound({.block = 7, .tensors = {7, 20}, .rows_per_segment = 1, .seed = 3});
 }
 
 TEST_F(UnboundValues, NoneInAMaskOnlyWindow) {

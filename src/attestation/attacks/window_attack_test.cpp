@@ -1,5 +1,6 @@
 // Windows with false witnesses, nothing else wrong; and lies about the parts of the cap. `make mutants` shows that each
 // of these tests fails when its check is removed.
+#include "argument/attacks/simulator_testing.h"
 #include "attestation/attacks/window_attack_testing.h"
 
 namespace zkapex {
@@ -99,15 +100,32 @@ TEST_F(WindowAttack, AWeightOnPadding) {
   expect_false(attack(window, witness, honest));
 }
 
-// Nothing moves but what must: only the range of θ_u is wrong.
+// Nothing moves but what must, and the weight is the only one of its chunk, so that its projections are 0 and itself:
+// the largest that fits is accepted, and nothing beyond it, wherever it stands.
 TEST_F(WindowAttack, AWeightBeyondTheRange) {
   for (const Operator op : {Operator::kGroupObs, Operator::kMaskOnly}) {
-    TestWindow window({.op = op}, pool_);
-    const uint32_t bits = window.deployment->parameters().weight_bits();
-    window.theta_p[free_index(window)] = int64_t{1} << bits;
-    window.solve();
-    window.commit(pool_);
-    expect_false(window);
+    for (const uint64_t rows : {1, 100}) {
+      TestWindow window({.rows_per_segment = rows, .op = op}, pool_);
+      const Layout& layout = window.deployment->layout();
+      const int64_t bound = int64_t{1} << (window.deployment->parameters().weight_bits() - 1);
+      std::ranges::fill(window.factors, int8_t{0});
+      for (const uint64_t from :
+           {uint64_t{0}, uint64_t{40}, layout.coordinates() - 1}) {  // the first row, the last one
+        uint64_t coordinate = from;
+        while (std::ranges::binary_search(window.mask.support, coordinate)) --coordinate;
+        for (const int64_t weight : {bound - 1, bound, -bound, 2 * bound - 1, 2 * bound}) {
+          std::ranges::fill(window.theta_p, 0);
+          for (const uint64_t masked : window.mask.support) window.theta_p[layout.padded_index(masked)] = 1;
+          window.theta_p[layout.padded_index(coordinate)] = weight;
+          window.theta_u = window.theta_p;
+          for (const uint64_t masked : window.mask.support) window.theta_u[layout.padded_index(masked)] = 0;
+          window.commit(pool_);
+          Liar honest;
+          const Verdict verdict = attack(window, honest);
+          EXPECT_EQ(verdict.ok(), weight == bound - 1) << name(op) << ", coordinate " << coordinate << ": " << weight;
+        }
+      }
+    }
   }
 }
 
@@ -181,6 +199,54 @@ TEST_F(WindowAttack, TheCapPaidBySlacks) {
   for (Wide& slack : witness.slacks) slack += Wide(kExcess);
   CapLiar liar(1, false);
   expect_false(attack(window, witness, liar));
+}
+
+// A free weight moved: K is sent as 0, and a value at r takes up the difference.
+TEST_F(WindowAttack, MaskOnlyLieInTheSquareOfX) {
+  TestWindow window({.tensors = {40}, .op = Operator::kMaskOnly}, pool_);
+  window.theta_u[free_index(window)] += 7;
+  Liar liar;
+  liar.at("segment 0", "K", [](auto values, auto, const Scalar&) { values[0] = Scalar::zero(); });
+  liar.at("segment 0", "joint evaluations", Liar::close_gap(0));
+  expect_false(attack(window, liar));
+}
+
+// θ_u + a and θ_p − a: right if δ were 1.
+TEST_F(WindowAttack, MaskOnlyLiesInBothModelsThatCancel) {
+  TestWindow window({.tensors = {40}, .op = Operator::kMaskOnly}, pool_);
+  window.theta_u[free_index(window)] += 7;
+  expect_false(window, [&](Liar& liar, bool& solved) {
+    liar.at("segment 0", "K", [](auto values, auto, const Scalar&) { values[0] = Scalar::zero(); });
+    liar.at("segment 0", "joint evaluations",
+            [&solved](std::span<Scalar> v, std::span<const Scalar> c, const Scalar& gap) {
+              // c_x ((x + 2a)² − x²) + c_u a = gap:  4 c_x a² + (4 c_x x + c_u) a − gap = 0
+              const Scalar four = Scalar::from_u64(4), x = v[1] - v[2], b = four * c[0] * x + c[1];
+              Scalar root;
+              take_root(b * b + four * four * c[0] * gap, root, solved);
+              const Scalar a = (root - b) * (Scalar::from_u64(8) * c[0]).inverse();
+              v[1] += a;
+              v[2] -= a;
+              v[0] = (v[1] - v[2]).square();
+            });
+  });
+}
+
+// What a window's verifier sees can be made without a witness.
+TEST_F(WindowAttack, WindowsCanBeSimulated) {
+  std::mt19937_64 rng(5);
+  for (const Operator op : {Operator::kGroupObs, Operator::kMaskOnly}) {
+    const TestWindow window({.rows_per_segment = 2, .op = op}, pool_);
+    const WindowStatement statement = window.statement();
+    const WindowPlan plan = window.plan();
+    expect_simulated(WindowRelation(statement, plan), rng, pool_);
+  }
+}
+
+TEST_F(WindowAttack, TwoProofsOfOneWindowShareNothing) {
+  for (const Operator op : {Operator::kGroupObs, Operator::kMaskOnly}) {
+    const TestWindow window({.rows_per_segment = 2, .op = op}, pool_);
+    expect_nothing_shared({window.prove(pool_)->proof, window.prove(pool_)->proof});
+  }
 }
 
 }  // namespace

@@ -38,6 +38,20 @@ TEST_F(WindowAttack, LieInTheSquareOfY) {
                [](Liar& liar, bool&) { liar.at("segment 0", "joint evaluations", Liar::close_gap(kYSquare)); });
 }
 
+// Each segment has checks of its own.
+TEST_F(WindowAttack, LieInTheSquareOfYOfTheLastSegment) {
+  TestWindow window({.tensors = {40, 40}, .rows_per_segment = 1}, pool_);
+  const Layout& layout = window.deployment->layout();
+  uint64_t last = layout.coordinates() - 1;
+  while (std::ranges::binary_search(window.mask.support, last)) --last;
+  window.theta_u[layout.padded_index(last)] += 900;
+  const std::string segment = fmt::format("segment {}", window.plan().segments().size() - 1);
+  ASSERT_EQ(segment, "segment 1");
+  Liar liar;
+  liar.at(segment, "joint evaluations", Liar::close_gap(kYSquare));
+  expect_false(attack(window, liar));
+}
+
 TEST_F(WindowAttack, LieInTheSquareOfX) {
   expect_false(with_false_residual(),
                [](Liar& liar, bool&) { liar.at("segment 0", "joint evaluations", Liar::close_gap(kXSquare)); });
