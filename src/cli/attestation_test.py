@@ -65,6 +65,12 @@ class Attestation(WithWorld):
         shown = json.loads(zkapex("inspect", "--json", state / "secret.zka").stdout)
         self.assertEqual((shown["model"], shown["curvature"]), (str(model), str(store)))
         self.assertEqual([w["window"] for w in shown["windows"]], ["w1"])
+        # Where they are not said to be, they are looked for where they were.
+        for lost, option in ((model, "--model"), (store, "--curvature")):
+            with self.subTest(option):
+                lost.rename(self.scratch / "elsewhere")
+                self.check_refused(self.unlearn(state, "w2.zka"), str(lost), option)
+                (self.scratch / "elsewhere").rename(lost)
 
     # Attacks
 

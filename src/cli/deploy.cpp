@@ -123,7 +123,9 @@ uint64_t count_covered(const std::vector<TensorInfo>& tensors, const CoverPatter
 
 Result<Outcome> deploy(const Options& options) {
   Parameters parameters = options.parameters;
-  ZKAPEX_TRY(parameters.error, Decimal::parse(options.error));
+  const Result<Decimal> largest_error = Decimal::parse(options.error);
+  if (!largest_error) return largest_error.error().within("--error");
+  parameters.error = *largest_error;
   ZKAPEX_CHECK(parse_cap(options.cap, parameters));
   ZKAPEX_TRY(const CoverPatterns patterns, patterns_of(options));
   ZKAPEX_CHECK(check_output(options.out, options.common.force, {options.model}));

@@ -39,13 +39,20 @@ std::vector<std::string> warnings_of(const Mask& mask, const Layout& layout, con
   return out;
 }
 
+// How many weights a ratio selects.
+Result<uint64_t> count_of(const std::string& ratio, uint64_t weights) {
+  const Result<Decimal> parsed = Decimal::parse(ratio);
+  const Result<uint64_t> count = parsed ? mask_size(*parsed, weights) : parsed.error();
+  if (!count) return count.error().within("--ratio");
+  return count;
+}
+
 Result<Outcome> make_mask(const Options& options) {
   ZKAPEX_CHECK(check_output(options.out, options.common.force, {options.deployment, options.scores, options.after}));
   ZKAPEX_TRY(FileWriter file, FileWriter::create(options.out, {.overwrite = options.common.force}));
-  ZKAPEX_TRY(const Decimal ratio, Decimal::parse(options.ratio));
   ZKAPEX_TRY(const Deployment deployment, read_deployment(options.deployment));
   const uint64_t weights = deployment.layout().coordinates();
-  ZKAPEX_TRY(const uint64_t count, mask_size(ratio, weights));
+  ZKAPEX_TRY(const uint64_t count, count_of(options.ratio, weights));
   Mask mask;
   mask.deployment = deployment.digest();
   mask.window = options.window;
@@ -64,12 +71,14 @@ Result<Outcome> make_mask(const Options& options) {
     };
     ZKAPEX_TRY(mask.support, top_coordinates(counted, weights, count));
   }
+  size_t before = 0;
   if (!options.after.empty()) {
     ZKAPEX_TRY(const Mask earlier, read_mask(options.after, deployment));
     if (earlier.window == mask.window)
       return error("{} is the mask of the window '{}' itself; give --window a new name", options.after.string(),
                    mask.window);
     mask.continue_from(earlier);
+    before = earlier.support.size();
   }
   ZKAPEX_CHECK(mask.check());
   const Bytes bytes = mask.serialize();
@@ -81,6 +90,7 @@ Result<Outcome> make_mask(const Options& options) {
   report.values["sha256"] = to_hex(sha256(bytes));
   report.values["window"] = mask.window;
   report.values["masked"] = mask.support.size();
+  if (!options.after.empty()) report.values["masked_before"] = before;
   report.values["covered_weights"] = weights;
   report.values["nonce"] = to_hex(mask.nonce);
   if (!options.after.empty()) report.values["predecessor"] = to_hex(mask.predecessor);

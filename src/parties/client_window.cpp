@@ -32,6 +32,14 @@ Result<std::optional<Mask>> read_last_mask(const ClientFolder& folder, const Cli
   return std::optional(std::move(mask));
 }
 
+// Where it is now, if the caller says so, else where it was at registration.
+Result<Path> registered_file(const std::string& then, const Path& now, std::string_view what, std::string_view option) {
+  if (!now.empty()) return now;
+  if (!std::filesystem::exists(then))
+    return error("the {} that was registered is not at {} any more: say by {} where it is", what, then, option);
+  return Path(then);
+}
+
 ClientSecret state_after(const WindowInputs& inputs, ModelCommitment next, SecretVector<Scalar> blindings) {
   const ClientSecret& secret = inputs.state.secret();
   return ClientSecret{.deployment = secret.deployment,
@@ -61,12 +69,12 @@ Result<WindowInputs> WindowInputs::open(const WindowSources& sources) {
   ZKAPEX_TRY(std::optional<Mask> last_mask, read_last_mask(folder, secret, deployment));
   if (const Status allowed = check_history(secret, last_mask, mask); !allowed)
     return allowed.error().within(sources.mask.string());
-  Path model_file = sources.model.empty() ? Path(secret.model_file) : sources.model;
+  ZKAPEX_TRY(Path model_file, registered_file(secret.model_file, sources.model, "model", "--model"));
   ZKAPEX_TRY(Checkpoint model, Checkpoint::open(model_file));
   Status same = deployment.layout().check_tensors(model.tensors());
   if (same) same = check_uncovered(deployment.layout(), model, secret.uncovered);
   if (!same) return same.error().within(model_file.string());
-  Path store_file = sources.store.empty() ? Path(secret.store_file) : sources.store;
+  ZKAPEX_TRY(Path store_file, registered_file(secret.store_file, sources.store, "curvature store", "--curvature"));
   ZKAPEX_TRY(StoreReader store, open_store(store_file, deployment));
   return WindowInputs{std::move(deployment), std::move(registration), std::move(state),
                       std::move(mask),       std::move(last_mask),    std::move(model_file),

@@ -35,11 +35,11 @@ Result<ObsOutcome> solve_block(Piece& piece, const StoreReader& store, const Blo
   if (store.header().bits <= 8) {
     piece.narrow.resize(entries);
     ZKAPEX_CHECK(store.read(index, 1, std::span(piece.narrow)));
-    return piece.solver.solve(std::span<const int8_t>(piece.narrow), before, piece.masked, theta);
+    return piece.solver.solve(std::span<const int8_t>(piece.narrow), {before, piece.masked, {}}, theta);
   }
   piece.wide.resize(entries);
   ZKAPEX_CHECK(store.read(index, 1, std::span(piece.wide)));
-  return piece.solver.solve(std::span<const int16_t>(piece.wide), before, piece.masked, theta);
+  return piece.solver.solve(std::span<const int16_t>(piece.wide), {before, piece.masked, {}}, theta);
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST(GroupObs, ApproachesPyTorchAsBitsGrow) {
       ASSERT_TRUE(stats.ok()) << stats.error().message;
       std::vector<int64_t> theta(kBlock), theta_u(kBlock);
       ASSERT_TRUE(p.weights.from_doubles("w", 0, golden.theta_of(b), theta).ok());
-      const auto outcome = solver.solve(std::span<const int16_t>(factor), theta, golden.masked(b), theta_u);
+      const auto outcome = solver.solve(std::span<const int16_t>(factor), {theta, golden.masked(b), {}}, theta_u);
       ASSERT_TRUE(outcome.ok()) << outcome.error().message;
       for (size_t k = 0; k < kBlock; ++k)
         worst = std::max(worst, std::fabs(p.weights.to_double(theta_u[k] - theta[k]) - golden.delta[b * kBlock + k]));

@@ -18,8 +18,8 @@ Wide quarter_of_the_field() {
 
 // ⌊(μ · digits · 10^-places · 2^f)²⌋. Dividing by ten step by step, rounding down each time, is dividing by 10^(2
 // places).
-Wide residual_bound_of(const Parameters& p) {
-  const Wide root = Wide(p.floor) * Wide(p.error.digits) * Wide::power_of_two(p.weights.fraction_bits);
+Wide residual_bound_of(const Parameters& p, uint64_t pull = 0) {
+  const Wide root = (Wide(p.floor) + Wide(pull)) * Wide(p.error.digits) * Wide::power_of_two(p.weights.fraction_bits);
   Wide bound = root * root;
   for (uint32_t k = 0; k < 2 * p.error.places; ++k) bound = bound.divided_by(10);
   return bound;
@@ -123,6 +123,8 @@ Status check_no_wrap(const Geometry& g, const Parameters& p, uint64_t padded_siz
                  p.cap_numerator, p.cap_denominator, padded_size, p.weights.width);
   return Done{};
 }
+
+Wide Deployment::residual_bound(uint64_t pull) const { return residual_bound_of(parameters_, pull); }
 
 Result<Deployment> Deployment::make(Layout layout, const Parameters& parameters) {
   ZKAPEX_CHECK(check_supported(parameters));

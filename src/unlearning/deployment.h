@@ -53,6 +53,8 @@ class Deployment {
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
   // Y_blk = ⌊(μ ε 2^f)²⌋, exactly.
   [[nodiscard]] const Wide& residual_bound() const { return residual_bound_; }
+  // The same with μ + t in place of μ: what a pull of t adds to the smallest eigenvalue.
+  [[nodiscard]] Wide residual_bound(uint64_t pull) const;
   // NB: bits of Y_blk, and of num |M| 4^w for the largest mask there can be.
   [[nodiscard]] uint32_t slack_bits() const { return slack_bits_; }
   // The largest integer that a tensor which is not covered may have.

@@ -16,42 +16,55 @@ constexpr double kSettled = 16;
 
 }  // namespace
 
-GroupObs::GroupObs(const Deployment& deployment)
+GroupObs::GroupObs(const Deployment& deployment, uint64_t pull)
     : weights_(deployment.parameters().weights),
-      floor_(deployment.parameters().floor),
-      bound_(deployment.residual_bound()),
+      pull_(pull),
+      floor_(deployment.parameters().floor + pull),
+      bound_(deployment.residual_bound(pull)),
       block_(deployment.layout().geometry().block),
       curvature_(block_, deployment.parameters().curvature_bits, floor_) {}
 
-Result<ObsOutcome> GroupObs::solve(std::span<const int8_t> factor, std::span<const int64_t> theta,
-                                   std::span<const uint32_t> masked, std::span<int64_t> out) {
-  return solve_entries(factor, theta, masked, out);
+Result<ObsOutcome> GroupObs::solve(std::span<const int8_t> factor, const Block& block, std::span<int64_t> out) {
+  return solve_entries(factor, block, out);
 }
-Result<ObsOutcome> GroupObs::solve(std::span<const int16_t> factor, std::span<const int64_t> theta,
-                                   std::span<const uint32_t> masked, std::span<int64_t> out) {
-  return solve_entries(factor, theta, masked, out);
+Result<ObsOutcome> GroupObs::solve(std::span<const int16_t> factor, const Block& block, std::span<int64_t> out) {
+  return solve_entries(factor, block, out);
 }
 
-template <class Entry>
-Result<ObsOutcome> GroupObs::solve_entries(std::span<const Entry> factor, std::span<const int64_t> theta,
-                                           std::span<const uint32_t> masked, std::span<int64_t> out) {
-  if (theta.empty() || theta.size() > block_ || out.size() != theta.size() || factor.size() != triangle_size(block_))
-    return error("{} weights and {} entries do not make a block of {}", theta.size(), factor.size(), block_);
+Status GroupObs::check(const Block& block) const {
+  const auto& [theta, masked, guide] = block;
   for (size_t k = 0; k < theta.size(); ++k)
     if (!weights_.contains(theta[k])) return error("weight {} of the block is out of range", k);
   for (size_t k = 0; k < masked.size(); ++k)
     if (masked[k] >= theta.size() || (k > 0 && masked[k] <= masked[k - 1]))
       return error("the mask of the block is not an increasing list of its positions");
+  if (guide.empty()) return Done{};
+  if (guide.size() != theta.size()) return error("a guide of {} does not fit {} weights", guide.size(), theta.size());
+  for (size_t k = 0; k < guide.size(); ++k)
+    if (!weights_.contains(guide[k])) return error("the guide of weight {} is out of range", k);
+  for (const uint32_t k : masked)
+    if (guide[k] != 0) return error("the guide moves weight {}, which the mask removes", k);
+  return Done{};
+}
 
+template <class Entry>
+Result<ObsOutcome> GroupObs::solve_entries(std::span<const Entry> factor, const Block& block, std::span<int64_t> out) {
+  const auto& [theta, masked, guide] = block;
+  if (theta.empty() || theta.size() > block_ || out.size() != theta.size() || factor.size() != triangle_size(block_))
+    return error("{} weights and {} entries do not make a block of {}", theta.size(), factor.size(), block_);
+  ZKAPEX_CHECK(check(block));
   ObsOutcome outcome;
   std::copy(theta.begin(), theta.end(), out.begin());
-  if (masked.empty()) return outcome;
+  const bool guided = pull_ != 0 && std::ranges::any_of(guide, [](int64_t v) { return v != 0; });
+  if (masked.empty() && !guided) return outcome;
   kept_.clear();
+  target_.clear();
   for (uint32_t k = 0, m = 0; k < theta.size(); ++k) {
     if (m < masked.size() && masked[m] == k) {
       ++m;
     } else {
       kept_.push_back(k);
+      target_.push_back(guided ? static_cast<int128>(pull_) * guide[k] : 0);
     }
   }
   curvature_.load(factor, kept_, masked);
@@ -72,7 +85,9 @@ Result<ObsOutcome> GroupObs::solve_entries(std::span<const Entry> factor, std::s
     if (!weights_.contains(out[kept_[k]]))
       return error("weight {} of the block would leave its {} bits", kept_[k], weights_.width);
     outcome.moved += static_cast<uint128>(static_cast<int128>(x_[k]) * x_[k]);
+    if (!guide.empty()) outcome.followed += static_cast<int128>(guide[kept_[k]]) * x_[k];
   }
+  for (const int64_t v : guide) outcome.guide += static_cast<uint128>(static_cast<int128>(v) * v);
   for (const uint32_t k : masked) {
     outcome.removed += static_cast<uint128>(static_cast<int128>(theta[k]) * theta[k]);
     out[k] = 0;
@@ -80,9 +95,10 @@ Result<ObsOutcome> GroupObs::solve_entries(std::span<const Entry> factor, std::s
   return outcome;
 }
 
-// y_ = A x_, and Σ_C y².
+// y_ = A x_ + t (x_ − Δ), and Σ_C y².
 Wide GroupObs::residual() {
   curvature_.apply(x_, y_);
+  for (size_t k = 0; k < kept_.size(); ++k) y_[k] -= target_[k];
   uint128 largest = 0;
   for (size_t k = 0; k < kept_.size(); ++k) largest |= static_cast<uint128>(y_[k] < 0 ? ~y_[k] : y_[k]);
   if (largest >> 58 == 0) {  // squares below 2^118, at most 1024 of them
@@ -111,10 +127,11 @@ bool GroupObs::factorize(Solver<Real>& solver) {
     kernels.gram(std::as_const(solver.rows).view(), curvature_.ends().data(), solver.factor.view());
   }
   for (size_t k = 0; k < n; ++k) solver.factor.at(k, k) += static_cast<Real>(floor_);
-  return kernels.cholesky(solver.factor.view(), static_cast<Real>(floor_) / 2);  // no pivot is below μ but by rounding
+  return kernels.cholesky(solver.factor.view(),
+                          static_cast<Real>(floor_) / 2);  // no pivot is below μ + t but by rounding
 }
 
-// step_ = -A_CC⁻¹ y_C, as well as Real can.
+// step_ = -(A_CC + t I)⁻¹ y_C, as well as Real can.
 template <class Real>
 void GroupObs::correction(Solver<Real>& solver) {
   const size_t n = curvature_.kept_columns();
@@ -128,8 +145,8 @@ void GroupObs::correction(Solver<Real>& solver) {
   for (size_t k = 0; k < n; ++k) step_[k] = static_cast<double>(solver.step[k]) * scale;
 }
 
-// Nearest plane: with A_CC = Uᵀ U the energy of the error e is ‖U e‖², and row j of U e is decided by e_j once the
-// later ones are fixed. Each |(U e)_j| ends at most U_jj / 2.
+// Nearest plane: with A_CC + t I = Uᵀ U the energy of the error e is ‖U e‖², and row j of U e is decided by e_j once
+// the later ones are fixed. Each |(U e)_j| ends at most U_jj / 2.
 template <class Real>
 void GroupObs::round_along_factor(const Solver<Real>& solver) {
   std::vector<double> left(kept_.size());  // e

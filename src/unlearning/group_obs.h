@@ -2,8 +2,12 @@
 //
 //   x_M = -θ_M,   (A x)_C = 0   i.e.   x_C = -A_CC⁻¹ A_CM x_M,   θ_u = θ_p + x
 //
-// Solved with a Cholesky factor of A_CC in float, or double where that is not enough, refined with residuals that are
-// exact integers, and rounded so that Σ_C (A x)² <= Y_blk holds exactly.
+// With a guide Δ, zero on the mask, and a pull t the others are drawn towards it, where the curvature lets them:
+//
+//   x_M = -θ_M,   (A_CC + t I) x_C = A_CM θ_M + t Δ_C
+//
+// Solved with a Cholesky factor of A_CC + t I in float, or double where that is not enough, refined with residuals
+// y = A x + t (x − Δ) that are exact integers, and rounded so that Σ_C y² <= Y_blk holds exactly.
 #pragma once
 
 #include <span>
@@ -15,9 +19,11 @@
 namespace zkapex {
 
 struct ObsOutcome {
-  Wide residual;        // Σ_{i ∉ M} y_i², y = A x
+  Wide residual;        // Σ_{i ∉ M} y_i²
   uint128 moved = 0;    // Σ_{i ∉ M} x_i²
   uint128 removed = 0;  // Σ_{i ∈ M} x_i²
+  int128 followed = 0;  // Σ Δ_i x_i
+  uint128 guide = 0;    // Σ Δ_i²
   bool double_precision = false;
   bool nearest_plane = false;  // rounded along the factor, where rounding each coordinate was not enough
   unsigned refinements = 0;
@@ -26,14 +32,17 @@ struct ObsOutcome {
 // Works on one block after another in the same buffers; one object per thread.
 class GroupObs {
  public:
-  explicit GroupObs(const Deployment& deployment);
+  explicit GroupObs(const Deployment& deployment, uint64_t pull = 0);
 
-  // `factor`: the block's packed factor; `theta`: its weights, at most B; `masked`: increasing positions in it.
-  // An error when the weights leave their bits, or when no rounding found meets the bound: never a worse answer.
-  Result<ObsOutcome> solve(std::span<const int8_t> factor, std::span<const int64_t> theta,
-                           std::span<const uint32_t> masked, std::span<int64_t> out);
-  Result<ObsOutcome> solve(std::span<const int16_t> factor, std::span<const int64_t> theta,
-                           std::span<const uint32_t> masked, std::span<int64_t> out);
+  struct Block {
+    std::span<const int64_t> theta;    // its weights, at most B
+    std::span<const uint32_t> masked;  // increasing positions in it
+    std::span<const int64_t> guide;    // Δ of each weight; empty stands for zeros
+  };
+  // `factor`: the block's packed factor. An error when the weights leave their bits, or when no rounding found meets
+  // the bound: never a worse answer.
+  Result<ObsOutcome> solve(std::span<const int8_t> factor, const Block& block, std::span<int64_t> out);
+  Result<ObsOutcome> solve(std::span<const int16_t> factor, const Block& block, std::span<int64_t> out);
 
  private:
   template <class Real>
@@ -42,8 +51,8 @@ class GroupObs {
     std::vector<Real> step, scratch;
   };
   template <class Entry>
-  Result<ObsOutcome> solve_entries(std::span<const Entry> factor, std::span<const int64_t> theta,
-                                   std::span<const uint32_t> masked, std::span<int64_t> out);
+  Result<ObsOutcome> solve_entries(std::span<const Entry> factor, const Block& block, std::span<int64_t> out);
+  [[nodiscard]] Status check(const Block& block) const;
   template <class Real>
   bool solve_with(Solver<Real>& solver, ObsOutcome& outcome);
   template <class Real>
@@ -55,7 +64,7 @@ class GroupObs {
   Wide residual();
 
   FixedPoint weights_;
-  uint64_t floor_;
+  uint64_t pull_, floor_;  // t, μ + t
   Wide bound_;
   size_t block_;
   ExactCurvature curvature_;
@@ -63,7 +72,8 @@ class GroupObs {
   Solver<double> double_;
   std::vector<uint32_t> kept_;
   std::vector<int64_t> x_, best_;
-  std::vector<double> step_;  // the real-valued correction of x_C
+  std::vector<int128> target_;  // t Δ_C
+  std::vector<double> step_;    // the real-valued correction of x_C
   std::vector<int128> y_;
 };
 

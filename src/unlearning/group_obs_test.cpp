@@ -5,10 +5,13 @@
 #include <cmath>
 #include <random>
 
+#include "base/result_testing.h"
 #include "curvature/factor.h"
 
 namespace zkapex {
 namespace {
+
+using testing::refusal;
 
 Deployment deployment_of(size_t block, unsigned bits, uint64_t floor, const char* error_bound,
                          FixedPoint weights = {.fraction_bits = 36, .width = 40}) {
@@ -27,6 +30,11 @@ struct Block {
   std::vector<int16_t> factor;
   std::vector<int64_t> theta;
   std::vector<uint32_t> masked;
+  std::vector<int64_t> guide = {};
+  uint64_t pull = 0;
+
+  [[nodiscard]] GroupObs::Block view() const { return {theta, masked, guide}; }
+  [[nodiscard]] int64_t guide_of(size_t k) const { return guide.empty() ? 0 : guide[k]; }
 };
 
 // A factor of the Fisher matrix of gradients with few strong directions, weights as trained ones, some of them masked.
@@ -62,11 +70,12 @@ std::vector<std::vector<long double>> curvature_of(const Block& b, uint64_t floo
   return a;
 }
 
-// x = argmin xᵀ A x with x_M = -θ_M, by elimination in long double.
+// x = argmin xᵀ A x + t (x − Δ)² with x_M = -θ_M, by elimination in long double.
 std::vector<long double> dense_solution(const Block& b, uint64_t floor) {
-  auto a = curvature_of(b, floor);
+  auto a = curvature_of(b, floor + b.pull);
   const size_t n = b.theta.size();
   std::vector<long double> right(n, 0);
+  for (size_t i = 0; i < n; ++i) right[i] = static_cast<long double>(b.pull) * static_cast<long double>(b.guide_of(i));
   for (const uint32_t m : b.masked) {
     for (size_t i = 0; i < n; ++i) a[m][i] = i == m ? 1 : 0;
     right[m] = -static_cast<long double>(b.theta[m]);
@@ -93,7 +102,7 @@ std::vector<long double> dense_solution(const Block& b, uint64_t floor) {
 // Everything an outcome claims, from the definitions.
 void expect_honest(const Block& b, const Deployment& deployment, const std::vector<int64_t>& theta_u,
                    const ObsOutcome& outcome) {
-  const uint64_t floor = deployment.parameters().floor;
+  const uint64_t floor = deployment.parameters().floor + b.pull;
   const size_t n = b.theta.size();
   std::vector<int128> z(n), x(n);
   std::vector<bool> is_masked(n, false);
@@ -102,8 +111,10 @@ void expect_honest(const Block& b, const Deployment& deployment, const std::vect
   for (size_t l = 0; l < n; ++l)
     for (size_t j = l; j < n; ++j) z[l] += b.factor[triangle_size(j) + l] * x[j];
   Wide residual, moved, removed;
+  int128 followed = 0;
   for (size_t i = 0; i < n; ++i) {
-    int128 y = static_cast<int128>(floor) * x[i];
+    int128 y = static_cast<int128>(floor) * x[i] - static_cast<int128>(b.pull) * b.guide_of(i);
+    followed += x[i] * b.guide_of(i);
     for (size_t l = 0; l <= i; ++l) y += b.factor[triangle_size(i) + l] * z[l];
     if (is_masked[i]) {
       EXPECT_EQ(theta_u[i], 0);
@@ -117,7 +128,8 @@ void expect_honest(const Block& b, const Deployment& deployment, const std::vect
   EXPECT_EQ(outcome.residual, residual);
   EXPECT_EQ(Wide::from(outcome.moved), moved);
   EXPECT_EQ(Wide::from(outcome.removed), removed);
-  EXPECT_LE(residual, deployment.residual_bound());
+  EXPECT_EQ(outcome.followed, followed);
+  EXPECT_LE(residual, deployment.residual_bound(b.pull));
 }
 
 // The certified error: the distance to the exact solution, in units of weights.
@@ -141,7 +153,7 @@ TEST(GroupObs, MeetsTheBoundAndTheDenseSolution) {
         const Block block = random_block(64, size, bits, floor, 1e-2, density, rng);
         GroupObs solver(deployment);
         std::vector<int64_t> theta_u(size);
-        const auto outcome = solver.solve(std::span<const int16_t>(block.factor), block.theta, block.masked, theta_u);
+        const auto outcome = solver.solve(std::span<const int16_t>(block.factor), block.view(), theta_u);
         ASSERT_TRUE(outcome.ok()) << outcome.error().message;
         expect_honest(block, deployment, theta_u, *outcome);
         if (!block.masked.empty()) {
@@ -152,13 +164,59 @@ TEST(GroupObs, MeetsTheBoundAndTheDenseSolution) {
   }
 }
 
+// Drawn towards a guide, with a mask, without one, and with a mask of everything.
+TEST(GroupObs, FollowsAGuideAsFarAsTheCurvatureLets) {
+  std::mt19937_64 rng(7);
+  const Deployment deployment = deployment_of(64, 8, 4, "1e-5");
+  for (const uint64_t pull : {uint64_t{1}, uint64_t{16129}, uint64_t{1} << 20}) {
+    for (const double density : {0.0, 0.05, 1.0}) {
+      for (const size_t size : {size_t{7}, size_t{64}}) {
+        Block block = random_block(64, size, 8, 4, 1e-2, density, rng);
+        block.pull = pull;
+        for (size_t k = 0; k < size; ++k)
+          block.guide.push_back(static_cast<int64_t>(rng() % 3 - 1) * (int64_t{1} << 28));
+        for (const uint32_t m : block.masked) block.guide[m] = 0;
+        GroupObs solver(deployment, pull);
+        std::vector<int64_t> theta_u(size);
+        const auto outcome = solver.solve(std::span<const int16_t>(block.factor), block.view(), theta_u);
+        ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+        expect_honest(block, deployment, theta_u, *outcome);
+        EXPECT_LT(distance(block, 4, theta_u), 1e-7L);
+        if (density == 0) {  // x = K Δ with 0 ⪯ K ⪯ I
+          EXPECT_GT(outcome->followed, 0);
+          EXPECT_LE(static_cast<uint128>(outcome->followed), outcome->guide);
+        }
+      }
+    }
+  }
+}
+
+// No pull, or nowhere to be pulled to: Group-OBS bit for bit.
+TEST(GroupObs, WithoutAGuideItIsGroupObs) {
+  std::mt19937_64 rng(8);
+  const Deployment deployment = deployment_of(64, 8, 4, "1e-5");
+  Block block = random_block(64, 64, 8, 4, 1e-2, 0.1, rng);
+  const auto solved = [&](uint64_t pull) {
+    std::vector<int64_t> theta_u(64);
+    EXPECT_TRUE(GroupObs(deployment, pull).solve(std::span<const int16_t>(block.factor), block.view(), theta_u).ok());
+    return theta_u;
+  };
+  const std::vector<int64_t> plain = solved(0);
+  block.guide.assign(64, 0);
+  EXPECT_EQ(solved(0), plain);
+  block.guide.assign(64, 1 << 20);
+  for (const uint32_t m : block.masked) block.guide[m] = 0;
+  EXPECT_EQ(solved(0), plain);
+  EXPECT_NE(solved(16129), plain);
+}
+
 TEST(GroupObs, WithoutMaskNothingMoves) {
   std::mt19937_64 rng(2);
   const Deployment deployment = deployment_of(16, 8, 4, "1e-5");
   const Block block = random_block(16, 16, 8, 4, 1e-2, 0, rng);
   GroupObs solver(deployment);
   std::vector<int64_t> theta_u(16);
-  const auto outcome = solver.solve(std::span<const int16_t>(block.factor), block.theta, {}, theta_u);
+  const auto outcome = solver.solve(std::span<const int16_t>(block.factor), {block.theta, {}, {}}, theta_u);
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(theta_u, block.theta);
   EXPECT_EQ(outcome->residual, Wide());
@@ -171,7 +229,7 @@ TEST(GroupObs, WithoutCurvatureItOnlyMasks) {
   const std::vector<int64_t> theta(16, 1000);
   std::vector<int64_t> theta_u(16), want = theta;
   want[3] = want[9] = 0;
-  ASSERT_TRUE(solver.solve(std::span<const int16_t>(factor), theta, std::vector<uint32_t>{3, 9}, theta_u).ok());
+  ASSERT_TRUE(solver.solve(std::span<const int16_t>(factor), {theta, std::vector<uint32_t>{3, 9}, {}}, theta_u).ok());
   EXPECT_EQ(theta_u, want);
 }
 
@@ -185,7 +243,7 @@ TEST(GroupObs, RoundsAlongTheFactorWhenItMust) {
       const Block block = random_block(64, 64, 12, 256, 1e-2, 0.1, rng);
       GroupObs solver(deployment);
       std::vector<int64_t> theta_u(64);
-      const auto outcome = solver.solve(std::span<const int16_t>(block.factor), block.theta, block.masked, theta_u);
+      const auto outcome = solver.solve(std::span<const int16_t>(block.factor), block.view(), theta_u);
       if (!outcome.ok()) {
         EXPECT_NE(outcome.error().message.find("no rounding meets"), std::string::npos);
         ++refused;
@@ -214,7 +272,7 @@ TEST(GroupObs, FallsBackToDoublePrecision) {
                                                                          : 0);
   GroupObs solver(deployment);
   std::vector<int64_t> theta_u(64);
-  const auto outcome = solver.solve(std::span<const int16_t>(block.factor), block.theta, block.masked, theta_u);
+  const auto outcome = solver.solve(std::span<const int16_t>(block.factor), block.view(), theta_u);
   ASSERT_TRUE(outcome.ok()) << outcome.error().message;
   EXPECT_TRUE(outcome->double_precision);
   expect_honest(block, deployment, theta_u, *outcome);
@@ -229,10 +287,25 @@ TEST(GroupObs, RefusesWeightsThatLeaveTheirBits) {
   GroupObs solver(deployment);
   const int64_t most = deployment.parameters().weights.max();
   std::vector<int64_t> theta_u(2);
-  const auto outcome = solver.solve(std::span<const int16_t>(factor), std::vector<int64_t>{most, -most},
-                                    std::vector<uint32_t>{0}, theta_u);
+  const auto outcome = solver.solve(std::span<const int16_t>(factor),
+                                    {std::vector<int64_t>{most, -most}, std::vector<uint32_t>{0}, {}}, theta_u);
   ASSERT_FALSE(outcome.ok());
   EXPECT_NE(outcome.error().message.find("leave its 40 bits"), std::string::npos) << outcome.error().message;
+}
+
+TEST(GroupObs, RefusesGuidesThatDoNotFit) {
+  const Deployment deployment = deployment_of(4, 8, 1, "1e-2");
+  const std::vector<int16_t> factor(triangle_size(4), 1);
+  const auto reason = [&](std::vector<int64_t> guide) {
+    const std::vector<int64_t> theta = {1, 2, 3, 4};
+    const std::vector<uint32_t> masked = {1};
+    std::vector<int64_t> out(4);
+    return refusal(GroupObs(deployment, 5).solve(std::span<const int16_t>(factor), {theta, masked, guide}, out));
+  };
+  EXPECT_EQ(reason({1, 0, 1, 1}), "(accepted)");
+  EXPECT_EQ(reason({1, 0, 1}), "a guide of 3 does not fit 4 weights");
+  EXPECT_EQ(reason({1, 7, 1, 1}), "the guide moves weight 1, which the mask removes");
+  EXPECT_EQ(reason({1, 0, 1, int64_t{1} << 40}), "the guide of weight 3 is out of range");
 }
 
 TEST(GroupObs, RefusesMalformedBlocks) {
@@ -241,7 +314,7 @@ TEST(GroupObs, RefusesMalformedBlocks) {
   const std::vector<int16_t> factor(triangle_size(4), 1);
   const auto refused = [&](std::span<const int16_t> f, std::vector<int64_t> theta, std::vector<uint32_t> masked) {
     std::vector<int64_t> out(theta.size());
-    return !solver.solve(f, theta, masked, out).ok();
+    return !solver.solve(f, {theta, masked, {}}, out).ok();
   };
   EXPECT_FALSE(refused(factor, {1, 2, 3, 4}, {0, 3}));
   EXPECT_TRUE(refused(factor, {1, 2, 3, 4}, {3, 0}));
