@@ -55,7 +55,7 @@ uint64_t MemoryMeter::most_added() const {
 
 void give_memory_back_early() {
 #ifdef __GLIBC__
-  constexpr int kLarge = 1 << 20;
+  constexpr int kLarge = 8 << 20;
   ::mallopt(M_MMAP_THRESHOLD, kLarge);
   ::mallopt(M_TRIM_THRESHOLD, kLarge);
 #endif
