@@ -7,8 +7,8 @@ namespace zkapex {
 
 namespace {
 
-constexpr uint64_t kBytesPerIndex = 100;  // of a segment's tables at the worst moment, about
-constexpr uint64_t kAlways = 60'000'000;  // program, generators and what else a proof holds all the time, about
+constexpr uint64_t kBytesPerIndex = 125;  // of a segment's tables at the worst moment, about
+constexpr uint64_t kAlways = 30'000'000;  // program, generators and what else a proof holds all the time, about
 constexpr uint64_t kMost = uint64_t{1} << 30;
 
 }  // namespace
