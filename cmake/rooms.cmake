@@ -34,7 +34,7 @@ function(zkapex_room name)
   set(testing ${sources})
   set(fuzzers ${sources})
   set(valgrinds ${sources})
-  list(FILTER sources EXCLUDE REGEX "(_test|_testing|_fuzzer|_valgrind|/main)\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_testing|_fuzzer|_valgrind|/main|/large_pages)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   list(FILTER testing INCLUDE REGEX "_testing\\.cpp$")
   list(FILTER fuzzers INCLUDE REGEX "_fuzzer\\.cpp$")
@@ -118,9 +118,9 @@ if(ZKAPEX_LEARNING)
   include(cmake/learning.cmake)
 endif()
 
-# cli/ is a room like the others; the program is its main.cpp.
+# cli/ is a room like the others; the program is its main.cpp, with an allocator of its own.
 zkapex_room(cli ROOMS parties costs LIBRARIES CLI11::CLI11 PRECOMPILE cli/command.h)
-add_executable(zkapex src/cli/main.cpp)
+add_executable(zkapex src/cli/main.cpp src/cli/large_pages.cpp)
 target_link_libraries(zkapex PRIVATE zkapex_cli)
 # The learning commands are a second program, beside the first, which hands over to it: only it loads libtorch.
 if(ZKAPEX_LEARNING)
