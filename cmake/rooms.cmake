@@ -119,7 +119,7 @@ if(ZKAPEX_LEARNING)
 endif()
 
 # cli/ is a room like the others; the program is its main.cpp.
-zkapex_room(cli ROOMS parties costs LIBRARIES CLI11::CLI11 PRECOMPILE cli/command.h)
+zkapex_room(cli ROOMS parties costs LIBRARIES CLI11::CLI11 PRECOMPILE cli/work.h)
 add_executable(zkapex src/cli/main.cpp)
 target_link_libraries(zkapex PRIVATE zkapex_cli)
 # The learning commands are a second program, beside the first, which hands over to it: only it loads libtorch.
