@@ -6,10 +6,10 @@
 #include <cmath>
 #include <ctime>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "argument/range_relation.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/stopwatch.h"
 #include "cli/bench.h"

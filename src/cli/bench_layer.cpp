@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/stopwatch.h"
 #include "cli/command.h"

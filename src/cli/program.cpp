@@ -7,12 +7,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 
 #include "base/cpu.h"
+#include "base/json.h"
 #include "base/temporaries.h"
 #include "cli/usage.h"
 

@@ -11,6 +11,7 @@
 #include "learning/fisher.h"
 #include "learning/optimizer.h"
 #include "learning/runtime.h"
+#include "learning/torch.h"
 #include "learning/training.h"
 
 namespace zkapex::cli {

@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "attestation/inputs.h"
+#include "base/json.h"
 #include "cli/command.h"
 #include "cli/learning/names.h"
 #include "cli/work.h"
