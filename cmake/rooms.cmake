@@ -23,11 +23,12 @@ endif()
 set(precompiled_flags $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds> $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow> $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overread>)
 
-# PRECOMPILE: a header that takes most of the time to compile a file, read once for all of the room.
-# PRECOMPILED_BY: the room whose header that is.
+# PRECOMPILE: headers that take most of the time to compile a file, read once for all of the room.
+# PRECOMPILED_BY: the room whose headers those are; otherwise base's.
+# WITH_TESTS: the same headers for the tests, in place of gtest's.
 # TESTING: rooms whose _testing.cpp files the tests use.
 function(zkapex_room name)
-  cmake_parse_arguments(ROOM "" "PRECOMPILE;PRECOMPILED_BY" "ROOMS;LIBRARIES;TESTING" ${ARGN})
+  cmake_parse_arguments(ROOM "WITH_TESTS" "PRECOMPILED_BY" "PRECOMPILE;ROOMS;LIBRARIES;TESTING" ${ARGN})
   set(folder ${CMAKE_SOURCE_DIR}/src/${name})
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp ${folder}/attacks/*.cpp)
   set(tests ${sources})
@@ -43,16 +44,20 @@ function(zkapex_room name)
   add_library(zkapex_${name} STATIC ${sources})
   target_link_libraries(zkapex_${name} PUBLIC zkapex_options ${ROOM_ROOMS} ${ROOM_LIBRARIES})
   if(ROOM_PRECOMPILE)
-    target_precompile_headers(zkapex_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src/${ROOM_PRECOMPILE})
+    list(TRANSFORM ROOM_PRECOMPILE PREPEND ${CMAKE_SOURCE_DIR}/src/ REGEX "^[^<]")
+    target_precompile_headers(zkapex_${name} PRIVATE ${ROOM_PRECOMPILE})
     target_compile_options(zkapex_${name} PRIVATE ${precompiled_flags})
     set(ROOM_PRECOMPILED_BY ${name})
   elseif(ROOM_PRECOMPILED_BY)
     target_precompile_headers(zkapex_${name} REUSE_FROM zkapex_${ROOM_PRECOMPILED_BY})
+  elseif(NOT ZKAPEX_SANITIZE)  # where rooms are not all optimised alike
+    target_precompile_headers(zkapex_${name} REUSE_FROM zkapex_base)
   endif()
   # Instruction sets by file name; nothing in such a file may be called before the dispatcher has asked the CPU.
   foreach(source ${sources})
     if(source MATCHES "_avx2\\.cpp$" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mbmi2;-frounding-math")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mbmi2;-frounding-math"
+        SKIP_PRECOMPILE_HEADERS ON)
     endif()
   endforeach()
   if(ZKAPEX_TESTS AND tests)
@@ -62,7 +67,7 @@ function(zkapex_room name)
     endforeach()
     add_executable(${name}_test ${tests} ${testing})
     target_link_libraries(${name}_test PRIVATE zkapex_${name} GTest::gtest GTest::gtest_main)
-    if(ROOM_PRECOMPILED_BY)
+    if(ROOM_WITH_TESTS)
       target_precompile_headers(${name}_test REUSE_FROM zkapex_${ROOM_PRECOMPILED_BY})
     else()
       target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h>)
@@ -94,12 +99,13 @@ function(zkapex_room name)
   endif()
 endfunction()
 
-zkapex_room(base LIBRARIES Threads::Threads fmt::fmt OpenSSL::Crypto PkgConfig::sodium)
+zkapex_room(base LIBRARIES Threads::Threads fmt::fmt OpenSSL::Crypto PkgConfig::sodium nlohmann_json::nlohmann_json
+  PRECOMPILE <algorithm> <functional> <map> <memory> base/files.h)
 # One trunk: zero knowledge for any linear algebra.
 zkapex_room(algebra ROOMS base)
 zkapex_room(argument ROOMS algebra)
 # The other: what is done to the weights, without cryptography.
-zkapex_room(weights ROOMS base LIBRARIES nlohmann_json::nlohmann_json)
+zkapex_room(weights ROOMS base)
 zkapex_room(curvature ROOMS weights)
 zkapex_room(unlearning ROOMS curvature)
 # They meet.
@@ -111,15 +117,15 @@ if(ZKAPEX_LEARNING OR ZKAPEX_LEARNING_FILES)
   find_package(PNG REQUIRED)
   find_package(JPEG REQUIRED)
   find_package(ZLIB REQUIRED)
-  zkapex_room(data ROOMS base LIBRARIES PNG::PNG JPEG::JPEG ZLIB::ZLIB nlohmann_json::nlohmann_json)
-  zkapex_room(tables ROOMS data parties)
+  zkapex_room(data ROOMS base LIBRARIES PNG::PNG JPEG::JPEG ZLIB::ZLIB PRECOMPILE data/documents.h)
+  zkapex_room(tables ROOMS data parties PRECOMPILED_BY data)
 endif()
 if(ZKAPEX_LEARNING)
   include(cmake/learning.cmake)
 endif()
 
 # cli/ is a room like the others; the program is its main.cpp, with an allocator of its own.
-zkapex_room(cli ROOMS parties costs LIBRARIES CLI11::CLI11 PRECOMPILE cli/command.h)
+zkapex_room(cli ROOMS parties costs LIBRARIES CLI11::CLI11 PRECOMPILE cli/work.h WITH_TESTS)
 add_executable(zkapex src/cli/main.cpp src/cli/large_pages.cpp)
 target_link_libraries(zkapex PRIVATE zkapex_cli)
 # The learning commands are a second program, beside the first, which hands over to it: only it loads libtorch.
@@ -128,7 +134,7 @@ if(ZKAPEX_LEARNING)
   file(GLOB learning_commands CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/learning/*.cpp)
   add_executable(zkapex-learning ${learning_commands})
   target_link_libraries(zkapex-learning PRIVATE zkapex_cli zkapex_demo)
-  target_precompile_headers(zkapex-learning REUSE_FROM zkapex_learning)
+  target_precompile_headers(zkapex-learning REUSE_FROM zkapex_experiments)
   add_dependencies(zkapex zkapex-learning)
 endif()
 include(cmake/install.cmake)

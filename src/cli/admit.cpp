@@ -69,19 +69,18 @@ Result<Outcome> run_admit(const Options& options) {
 
 }  // namespace
 
-void add_admit(CLI::App& parent, Action& action) {
+void add_admit(Command parent, Action& action) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = parent.add_subcommand("admit", "Verify clients' registrations and record them (provider)");
-  command->add_option("--ledger", options->ledger, "The provider's ledger: a folder, made if there is none")
-      ->required();
-  command->add_option("--deployment", options->deployment, "The deployment file")->required();
-  command->add_option("--registration", options->registrations, "registration.zka of a client, or of several")
-      ->required();
-  options->common.offer_json(*command);
-  options->common.offer_quiet(*command);
-  options->common.offer_threads(*command);
-  options->common.offer_memory(*command);
-  command->footer(
+  const Command command = parent.add_command("admit", "Verify clients' registrations and record them (provider)");
+  command.add_option("--ledger", options->ledger, "The provider's ledger: a folder, made if there is none").required();
+  command.add_option("--deployment", options->deployment, "The deployment file").required();
+  command.add_option("--registration", options->registrations, "registration.zka of a client, or of several")
+      .required();
+  options->common.offer_json(command);
+  options->common.offer_quiet(command);
+  options->common.offer_threads(command);
+  options->common.offer_memory(command);
+  command.footer(
       "A registration is verified here, once, and windows are then verified against what the ledger has. Do it before\n"
       "the mask is published: a curvature that is chosen with the mask in sight can steer what compensation does.\n\n"
       "A client's name is taken by its first registration. Another one in the same name is rejected, and whoever has\n"
@@ -90,7 +89,7 @@ void add_admit(CLI::App& parent, Action& action) {
       "Examples:\n"
       "  zkapex admit --ledger ledger --deployment deployment.zka --registration alice/registration.zka\n"
       "  zkapex admit --ledger ledger --deployment deployment.zka --registration uploads/*/registration.zka --json");
-  command->callback([options, &action] { action = [options] { return run_admit(*options); }; });
+  command.runs(action, [options] { return run_admit(*options); });
 }
 
 }  // namespace zkapex::cli

@@ -4,7 +4,8 @@
 
 #include <cmath>
 #include <ctime>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace zkapex::cli {
 

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <ctime>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "argument/range_relation.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/stopwatch.h"
 #include "cli/bench.h"
@@ -117,27 +117,25 @@ std::string argument_as_json(const std::vector<ArgumentFigure>& figures) {
   return nlohmann::ordered_json{{"argument", list}}.dump(2) + "\n";
 }
 
-void add_bench_argument(CLI::App& bench, Action& action) {
+void add_bench_argument(Command bench, Action& action) {
   struct Options {
     CommonFlags common;
     bool quick = false;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App* argument = bench.add_subcommand("argument", "Time the proof system on its worked relation");
-  options->common.offer_json(*argument);
-  argument->add_flag("--quick", options->quick, "Small sizes: seconds instead of a minute");
-  argument->footer(
+  const Command argument = bench.add_command("argument", "Time the proof system on its worked relation");
+  options->common.offer_json(argument);
+  argument.add_flag("--quick", options->quick, "Small sizes: seconds instead of a minute");
+  argument.footer(
       "range: committed integers are of 40 bits.\n\n"
       "Examples:\n"
       "  zkapex bench argument\n"
       "  zkapex bench argument --json --quick");
-  argument->callback([options, &action] {
-    action = [options]() -> Result<Outcome> {
-      ZKAPEX_TRY(const ArgumentFigure range, bench_range(options->quick));
-      const std::vector<ArgumentFigure> figures{range};
-      fmt::print("{}", options->common.json ? argument_as_json(figures) : argument_as_text(figures));
-      return Outcome::kDone;
-    };
+  argument.runs(action, [options]() -> Result<Outcome> {
+    ZKAPEX_TRY(const ArgumentFigure range, bench_range(options->quick));
+    const std::vector<ArgumentFigure> figures{range};
+    fmt::print("{}", options->common.json ? argument_as_json(figures) : argument_as_text(figures));
+    return Outcome::kDone;
   });
 }
 

@@ -68,29 +68,27 @@ Result<Outcome> run(const Options& options) {
 
 }  // namespace
 
-void add_bench(CLI::App& parent, Action& action) {
-  CLI::App* bench = parent.add_subcommand("bench", "Measure this machine");
-  bench->require_subcommand(1);
+void add_bench(Command parent, Action& action) {
+  const Command bench = parent.add_command("bench", "Measure this machine");
+  bench.needs_command();
 
   const auto options = std::make_shared<Options>();
-  CLI::App* kernels = bench->add_subcommand("kernels", "Time each kernel against its baseline, one thread");
-  options->common.offer_json(*kernels);
-  options->common.offer_quiet(*kernels);
-  kernels->add_flag("--quick", options->quick, "Fewer and shorter samples: less exact, a tenth of the time");
+  const Command kernels = bench.add_command("kernels", "Time each kernel against its baseline, one thread");
+  options->common.offer_json(kernels);
+  options->common.offer_quiet(kernels);
+  kernels.add_flag("--quick", options->quick, "Fewer and shorter samples: less exact, a tenth of the time");
   std::vector<std::string> names;
   for (const KernelBench& known : kernel_benches()) names.push_back(known.name);
-  kernels->add_option("--only", options->only, "Only this kernel; may be repeated")
-      ->type_name("NAME")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->check(CLI::IsMember(names).description(""));
-  kernels->footer(kFooter);
-  kernels->callback([options, &action] { action = [options] { return run(*options); }; });
+  kernels.add_option("--only", options->only, "Only this kernel; may be repeated")
+      .type_name("NAME")
+      .repeated()
+      .one_of(names);
+  kernels.footer(kFooter);
+  kernels.runs(action, [options] { return run(*options); });
 
-  add_bench_argument(*bench, action);
-  add_bench_layer(*bench, action);
-  add_bench_window(*bench, action);
+  add_bench_argument(bench, action);
+  add_bench_layer(bench, action);
+  add_bench_window(bench, action);
 }
 
 }  // namespace zkapex::cli

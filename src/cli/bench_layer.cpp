@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/stopwatch.h"
 #include "cli/command.h"
@@ -98,25 +98,25 @@ Result<Outcome> run(const LayerBenchFlags& flags) {
 
 }  // namespace
 
-void add_bench_layer(CLI::App& bench, Action& action) {
+void add_bench_layer(Command bench, Action& action) {
   auto flags = std::make_shared<LayerBenchFlags>();
-  CLI::App* command =
-      bench.add_subcommand("layer", "Prove one linear layer's products in a step of training, forward and backward");
-  command->add_option("--tokens", flags->tokens, "rows: samples times tokens")->capture_default_str();
-  command->add_option("--inputs", flags->inputs, "the layer's inputs")->capture_default_str();
-  command->add_option("--outputs", flags->outputs, "the layer's outputs")->capture_default_str();
-  command->add_option("--tile", flags->tile, "side of a tile: a committed row has its square")->capture_default_str();
-  command->add_option("--bits", flags->bits, "bits of a result")->capture_default_str();
-  command->add_option("--shift", flags->shift, "bits rounded away, those after the point")->capture_default_str();
-  command->add_option("--seed", flags->seed, "of the made-up matrices")->capture_default_str();
-  flags->common.offer_json(*command);
-  flags->common.offer_threads(*command);
-  command->footer(
+  const Command command =
+      bench.add_command("layer", "Prove one linear layer's products in a step of training, forward and backward");
+  command.add_option("--tokens", flags->tokens, "rows: samples times tokens").shows_default();
+  command.add_option("--inputs", flags->inputs, "the layer's inputs").shows_default();
+  command.add_option("--outputs", flags->outputs, "the layer's outputs").shows_default();
+  command.add_option("--tile", flags->tile, "side of a tile: a committed row has its square").shows_default();
+  command.add_option("--bits", flags->bits, "bits of a result").shows_default();
+  command.add_option("--shift", flags->shift, "bits rounded away, those after the point").shows_default();
+  command.add_option("--seed", flags->seed, "of the made-up matrices").shows_default();
+  flags->common.offer_json(command);
+  flags->common.offer_threads(command);
+  command.footer(
       "Y = X W, dX = G W^T, dW = X^T G in fixed point, rounded; X, W and G are made up and committed to before.\n\n"
       "Examples:\n"
       "  zkapex bench layer                     fc1 of ViT-B/16, 768 rows\n"
       "  zkapex bench layer --tokens 256 --inputs 256 --outputs 256 --json");
-  command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
+  command.runs(action, [flags] { return run(*flags); });
 }
 
 }  // namespace zkapex::cli

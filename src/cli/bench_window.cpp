@@ -3,9 +3,9 @@
 
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/stopwatch.h"
 #include "cli/command.h"
@@ -248,29 +248,29 @@ Result<Outcome> run(const WindowBenchFlags& flags) {
 
 }  // namespace
 
-void add_bench_window(CLI::App& bench, Action& action) {
+void add_bench_window(Command bench, Action& action) {
   auto flags = std::make_shared<WindowBenchFlags>();
-  CLI::App* command =
-      bench.add_subcommand("window", "Register, unlearn, prove and verify at the size of a real model.");
-  command->footer(
+  const Command command =
+      bench.add_command("window", "Register, unlearn, prove and verify at the size of a real model.");
+  command.footer(
       "Weights and curvature are made up from a seed; nothing but the curvature store is written.\n\n"
       "Examples:\n"
       "  zkapex bench window --shape vit-b16 --layers 1\n"
       "  zkapex bench window --shape vit-b16 --json          all 12 layers: 56.6 million weights, a store of 7.3 GB\n"
       "  zkapex bench window --shape vit-tiny");
-  command->add_option("--shape", flags->shape, "vit-b16, vit-tiny or opt-125m")->capture_default_str();
-  command->add_option("--layers", flags->layers, "transformer blocks; 0 means all of the shape")->capture_default_str();
-  command->add_option("--block", flags->block, "B, the size of a Fisher block")->capture_default_str();
-  command->add_option("--row-length", flags->row, "n, entries of a committed row; 0 chooses")->capture_default_str();
-  command->add_option("--ratio", flags->ratio, "part of the weights that is masked")->capture_default_str();
-  command->add_option("--bits", flags->bits, "c, bits of a factor's entries")->capture_default_str();
-  command->add_option("--seed", flags->seed, "of the made-up weights, curvature and mask")->capture_default_str();
-  command->add_option("--work", flags->work, "folder for the curvature store, which is kept and used again");
-  flags->common.offer_json(*command);
-  flags->common.offer_threads(*command);
-  flags->common.offer_memory(*command);
-  flags->common.offer_quiet(*command);
-  command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
+  command.add_option("--shape", flags->shape, "vit-b16, vit-tiny or opt-125m").shows_default();
+  command.add_option("--layers", flags->layers, "transformer blocks; 0 means all of the shape").shows_default();
+  command.add_option("--block", flags->block, "B, the size of a Fisher block").shows_default();
+  command.add_option("--row-length", flags->row, "n, entries of a committed row; 0 chooses").shows_default();
+  command.add_option("--ratio", flags->ratio, "part of the weights that is masked").shows_default();
+  command.add_option("--bits", flags->bits, "c, bits of a factor's entries").shows_default();
+  command.add_option("--seed", flags->seed, "of the made-up weights, curvature and mask").shows_default();
+  command.add_option("--work", flags->work, "folder for the curvature store, which is kept and used again");
+  flags->common.offer_json(command);
+  flags->common.offer_threads(command);
+  flags->common.offer_memory(command);
+  flags->common.offer_quiet(command);
+  command.runs(action, [flags] { return run(*flags); });
 }
 
 }  // namespace zkapex::cli

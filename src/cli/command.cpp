@@ -2,36 +2,35 @@
 
 namespace zkapex::cli {
 
-void CommonFlags::offer_json(CLI::App& command) { command.add_flag("--json", json, "Print JSON instead of text"); }
+void CommonFlags::offer_json(Command command) { command.add_flag("--json", json, "Print JSON instead of text"); }
 
-void CommonFlags::offer_force(CLI::App& command) {
+void CommonFlags::offer_force(Command command) {
   command.add_flag("--force", force, "Replace output files that exist");
 }
 
-void CommonFlags::offer_quiet(CLI::App& command) { command.add_flag("-q,--quiet", quiet, "Show no progress"); }
+void CommonFlags::offer_quiet(Command command) { command.add_flag("-q,--quiet", quiet, "Show no progress"); }
 
-void CommonFlags::offer_threads(CLI::App& command) {
+void CommonFlags::offer_threads(Command command) {
   command
       .add_option("--threads", threads,
                   "Threads to work with; 0 for one per processor (in training, one per processor that is free)")
-      ->check(CLI::Range(0U, 1024U))
-      ->capture_default_str();
+      .between(0, 1024)
+      .shows_default();
 }
 
-void CommonFlags::offer_memory(CLI::App& command) {
+void CommonFlags::offer_memory(Command command) {
   command
-      .add_option_function<std::string>(
+      .add_parsed(
           "--memory",
-          [this](const std::string& text) {
-            auto budget = MemoryBudget::parse(text);
-            if (!budget.ok()) throw CLI::ValidationError("--memory", budget.error().message);
-            memory = *budget;
+          [this](const std::string& text) -> Status {
+            ZKAPEX_TRY(memory, MemoryBudget::parse(text));
+            return Done{};
           },
           "Memory to stay within, such as 512M or 2G")
-      ->type_name("SIZE");
+      .type_name("SIZE");
 }
 
-void CommonFlags::offer_all(CLI::App& command) {
+void CommonFlags::offer_all(Command command) {
   offer_json(command);
   offer_quiet(command);
   offer_force(command);

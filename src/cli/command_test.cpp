@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
+
 namespace zkapex::cli {
 namespace {
 
 class Flags : public testing::Test {
  protected:
-  Flags() { flags_.offer_all(app_); }
+  Flags() { flags_.offer_all(Command(app_)); }
 
   // The refusal, or "" for none.
   std::string parse(const std::string& arguments) {

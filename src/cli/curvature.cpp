@@ -103,19 +103,19 @@ Result<Outcome> make_store(const Options& options) {
 
 }  // namespace
 
-void add_curvature(CLI::App& parent, Action& action) {
+void add_curvature(Command parent, Action& action) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = parent.add_subcommand("curvature", "Turn Fisher information into a curvature store (client)");
-  command->add_option("--deployment", options->deployment, "The deployment file")->required();
-  command->add_option("--model", options->model, "The client's model: safetensors")->required();
-  command->add_option("--fisher", options->fisher, "Gradients or Fisher blocks of the covered tensors: safetensors")
-      ->required();
-  CLI::Option* relative = command->add_option("--relative-damping", options->relative,
-                                              "λ as a fraction of a block's mean diagonal; 1e-2 where not given");
-  command->add_option("--damping", options->absolute, "λ itself")->excludes(relative);
-  command->add_option("-o,--output", options->out, "The store to write")->required();
-  options->common.offer_all(*command);
-  command->footer(
+  const Command command = parent.add_command("curvature", "Turn Fisher information into a curvature store (client)");
+  command.add_option("--deployment", options->deployment, "The deployment file").required();
+  command.add_option("--model", options->model, "The client's model: safetensors").required();
+  command.add_option("--fisher", options->fisher, "Gradients or Fisher blocks of the covered tensors: safetensors")
+      .required();
+  const Option relative = command.add_option("--relative-damping", options->relative,
+                                             "λ as a fraction of a block's mean diagonal; 1e-2 where not given");
+  command.add_option("--damping", options->absolute, "λ itself").excludes(relative);
+  command.add_option("-o,--output", options->out, "The store to write").required();
+  options->common.offer_all(command);
+  command.footer(
       "Under the name of each covered tensor of N weights, --fisher has either gradients of m samples, shape [m, N], "
       "or\n"
       "explicit blocks, shape [ceil(N / B), B, B]. A block C = F + λ I becomes an integer factor L with L Lᵀ + μ I ~ "
@@ -131,7 +131,7 @@ void add_curvature(CLI::App& parent, Action& action) {
       "  zkapex curvature --deployment deployment.zka --model theta.safetensors --fisher F.safetensors -o store.zka\n"
       "  zkapex curvature --deployment deployment.zka --model theta.safetensors --fisher F.safetensors \\\n"
       "      --relative-damping 1e-3 --threads 8 -o store.zka");
-  command->callback([options, &action] { action = [options] { return make_store(*options); }; });
+  command.runs(action, [options] { return make_store(*options); });
 }
 
 }  // namespace zkapex::cli

@@ -29,8 +29,8 @@ struct Options {
 Status parse_cap(const std::string& text, Parameters& parameters) {
   const size_t slash = text.find('/');
   uint64_t numerator = 0, denominator = 1;
-  if (!CLI::detail::lexical_cast(text.substr(0, slash), numerator) ||
-      (slash != std::string::npos && !CLI::detail::lexical_cast(text.substr(slash + 1), denominator))) {
+  if (!read_number(text.substr(0, slash), numerator) ||
+      (slash != std::string::npos && !read_number(text.substr(slash + 1), denominator))) {
     return error("--cap {}: write a whole number or a fraction, such as 4 or 7/2", text);
   }
   parameters.cap_numerator = numerator;
@@ -158,33 +158,30 @@ Result<Outcome> deploy(const Options& options) {
 
 }  // namespace
 
-void add_deploy(CLI::App& parent, Action& action) {
+void add_deploy(Command parent, Action& action) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = parent.add_subcommand("deploy", "Fix layout and parameters of a deployment (provider)");
+  const Command command = parent.add_command("deploy", "Fix layout and parameters of a deployment (provider)");
   Parameters& p = options->parameters;
-  command->add_option("--model", options->model, "The model that clients begin with: safetensors")->required();
-  command->add_option("--preset", options->preset, "Tensors that unlearning reaches: vit, vit-fc1 or opt");
-  command->add_option("--cover", options->cover,
-                      "More of them, by name; {i} stands for a number, * for any characters");
-  command->add_option("--block", options->block, "Weights in a Fisher block")->capture_default_str();
-  command->add_option("--bits", p.curvature_bits, "Bits of an entry of the curvature's factors")->capture_default_str();
-  command->add_option("--error", options->error, "How far a block may be from the exact operator")
-      ->capture_default_str();
+  command.add_option("--model", options->model, "The model that clients begin with: safetensors").required();
+  command.add_option("--preset", options->preset, "Tensors that unlearning reaches: vit, vit-fc1 or opt");
+  command.add_option("--cover", options->cover, "More of them, by name; {i} stands for a number, * for any characters");
+  command.add_option("--block", options->block, "Weights in a Fisher block").shows_default();
+  command.add_option("--bits", p.curvature_bits, "Bits of an entry of the curvature's factors").shows_default();
+  command.add_option("--error", options->error, "How far a block may be from the exact operator").shows_default();
   command
-      ->add_option("--cap", options->cap,
-                   "Most that compensation may move: squared norm, as a multiple of that of what the mask removes")
-      ->capture_default_str();
-  command->add_flag("--allow-loose", options->allow_loose,
-                    "Take an error above 1e-2 or a cap above 100; files and verdicts then say so");
-  command->add_option("--row-length", options->row_length, "Weights in one commitment, a power of two; 0 chooses")
-      ->capture_default_str();
-  command->add_option("--floor", p.floor, "Smallest eigenvalue of the scaled curvature")->capture_default_str();
-  command->add_option("--fraction-bits", p.weights.fraction_bits, "Bits of a weight behind the point")
-      ->capture_default_str();
-  command->add_option("--width", p.weights.width, "Bits of a weight in all")->capture_default_str();
-  command->add_option("-o,--output", options->out, "The deployment file to write")->required();
-  options->common.offer_all(*command);
-  command->footer(
+      .add_option("--cap", options->cap,
+                  "Most that compensation may move: squared norm, as a multiple of that of what the mask removes")
+      .shows_default();
+  command.add_flag("--allow-loose", options->allow_loose,
+                   "Take an error above 1e-2 or a cap above 100; files and verdicts then say so");
+  command.add_option("--row-length", options->row_length, "Weights in one commitment, a power of two; 0 chooses")
+      .shows_default();
+  command.add_option("--floor", p.floor, "Smallest eigenvalue of the scaled curvature").shows_default();
+  command.add_option("--fraction-bits", p.weights.fraction_bits, "Bits of a weight behind the point").shows_default();
+  command.add_option("--width", p.weights.width, "Bits of a weight in all").shows_default();
+  command.add_option("-o,--output", options->out, "The deployment file to write").required();
+  options->common.offer_all(command);
+  command.footer(
       "All clients use this file, and its digest names it everywhere. Parameters that could let an integer wrap "
       "around\n"
       "in the proof's field are refused, and so is a model with a weight that does not fit. Tensors that are not "
@@ -204,7 +201,7 @@ void add_deploy(CLI::App& parent, Action& action) {
       "  zkapex deploy --model vit-b16.safetensors --preset vit -o deployment.zka\n"
       "  zkapex deploy --model model/ --preset opt --bits 12 --error 1e-6 -o deployment.zka\n"
       "  zkapex deploy --model m.safetensors --cover 'blocks.{i}.mlp.*.weight' --block 64 -o deployment.zka");
-  command->callback([options, &action] { action = [options] { return deploy(*options); }; });
+  command.runs(action, [options] { return deploy(*options); });
 }
 
 }  // namespace zkapex::cli

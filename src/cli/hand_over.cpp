@@ -24,21 +24,20 @@ Result<Outcome> become_learning_program(char** argv) {
                std::generic_category().message(errno));
 }
 
-void add_command(CLI::App& parent, const CommandName& command, char** argv, Action& action) {
-  CLI::App* added = parent.add_subcommand(command.name, command.about);
-  added->prefix_command();   // whatever follows is the other program's to read,
-  added->set_help_flag("");  // --help too
-  added->callback([argv, &action] { action = [argv] { return become_learning_program(argv); }; });
+void add_command(Command parent, const CommandName& command, char** argv, Action& action) {
+  const Command added = parent.add_command(command.name, command.about);
+  added.takes_anything();  // it is the other program's to read
+  added.runs(action, [argv] { return become_learning_program(argv); });
 }
 
 }  // namespace
 
-void add_learning_commands(CLI::App& app, char** argv, Action& action) {
+void add_learning_commands(Command app, char** argv, Action& action) {
   for (const CommandName& command : kLearningCommands) {
     add_command(app, command, argv, action);
-    app.get_subcommand(command.name)->group("Learning");
+    app.command(command.name).group("Learning");
   }
-  add_command(*app.get_subcommand("bench"), kBenchLearning, argv, action);
+  add_command(app.command("bench"), kBenchLearning, argv, action);
 }
 
 }  // namespace zkapex::cli

@@ -8,6 +8,6 @@ namespace zkapex::cli {
 
 // Adds every learning command to `app` (and "learning" to its command "bench"); each, when named, turns this process
 // into zkapex-learning with the same arguments. `argv` is main's.
-void add_learning_commands(CLI::App& app, char** argv, Action& action);
+void add_learning_commands(Command app, char** argv, Action& action);
 
 }  // namespace zkapex::cli

@@ -299,19 +299,18 @@ Result<Outcome> inspect(const Options& options) {
 
 }  // namespace
 
-void add_inspect(CLI::App& parent, Action& action) {
+void add_inspect(Command parent, Action& action) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = parent.add_subcommand("inspect", "Say what a file is: any of zkapex's, or safetensors");
-  command->add_option("file", options->file, "The file; also the folder of a model or a client, or a ledger")
-      ->required();
-  command->add_flag("--tensors", options->tensors, "List the tensors of a deployment or a checkpoint");
-  command->add_option("--opens", options->opens,
-                      "A client's folder: is this checkpoint the model that it is committed to? Exit status 1 if not");
-  options->common.offer_json(*command);
-  options->common.offer_quiet(*command);
-  options->common.offer_threads(*command);
-  options->common.offer_memory(*command);
-  command->footer(
+  const Command command = parent.add_command("inspect", "Say what a file is: any of zkapex's, or safetensors");
+  command.add_option("file", options->file, "The file; also the folder of a model or a client, or a ledger").required();
+  command.add_flag("--tensors", options->tensors, "List the tensors of a deployment or a checkpoint");
+  command.add_option("--opens", options->opens,
+                     "A client's folder: is this checkpoint the model that it is committed to? Exit status 1 if not");
+  options->common.offer_json(command);
+  options->common.offer_quiet(command);
+  options->common.offer_threads(command);
+  options->common.offer_memory(command);
+  command.footer(
       "A file of zkapex has two digests. The one under its kind (deployment, mask, registration, proof, commitment) is "
       "its\n"
       "last 32 bytes, by which other files name it; sha256 is that of the whole file, as sha256sum prints it. Of a "
@@ -323,7 +322,7 @@ void add_inspect(CLI::App& parent, Action& action) {
       "  zkapex inspect --tensors model.safetensors\n"
       "  zkapex inspect --json proof.zka\n"
       "  zkapex inspect unlearned.safetensors --opens client");
-  command->callback([options, &action] { action = [options] { return inspect(*options); }; });
+  command.runs(action, [options] { return inspect(*options); });
 }
 
 }  // namespace zkapex::cli

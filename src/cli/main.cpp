@@ -28,8 +28,8 @@ constexpr const char* kFooter =
     "$ZKAPEX_CACHE, else $XDG_CACHE_HOME/zkapex, else ~/.cache/zkapex.";
 
 // The help's parts: who runs what.
-void group(CLI::App& app, const char* name, std::initializer_list<const char*> commands) {
-  for (const char* command : commands) app.get_subcommand(command)->group(name);
+void group(zkapex::cli::Command app, const char* name, std::initializer_list<const char*> commands) {
+  for (const char* command : commands) app.command(command).group(name);
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ void group(CLI::App& app, const char* name, std::initializer_list<const char*> c
 int main(int argc, char** argv) {
   using namespace zkapex::cli;
   zkapex::give_memory_back_early();
-  return run_program(argc, argv, kFooter, [&](CLI::App& app, Action& action) {
+  return run_program(argc, argv, kFooter, [&](Command app, Action& action) {
     add_deploy(app, action);
     add_admit(app, action);
     add_mask(app, action);

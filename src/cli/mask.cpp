@@ -101,18 +101,18 @@ Result<Outcome> make_mask(const Options& options) {
 
 }  // namespace
 
-void add_mask(CLI::App& parent, Action& action) {
+void add_mask(Command parent, Action& action) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = parent.add_subcommand("mask", "Choose the weights that a window removes (provider)");
-  command->add_option("--deployment", options->deployment, "The deployment file")->required();
-  command->add_option("--scores", options->scores, "Safetensors with one score for each covered weight")->required();
-  command->add_option("--ratio", options->ratio, "How many of them, such as 0.04")->required();
-  command->add_option("--after", options->after, "The last window's mask, which this one will contain");
-  command->add_option("--window", options->window, "Name of the window, never used before")->required();
-  command->add_option("--nonce", options->nonce, "64 hexadecimal digits; fresh ones where not given");
-  command->add_option("-o,--output", options->out, "The mask file to write")->required();
-  options->common.offer_all(*command);
-  command->footer(
+  const Command command = parent.add_command("mask", "Choose the weights that a window removes (provider)");
+  command.add_option("--deployment", options->deployment, "The deployment file").required();
+  command.add_option("--scores", options->scores, "Safetensors with one score for each covered weight").required();
+  command.add_option("--ratio", options->ratio, "How many of them, such as 0.04").required();
+  command.add_option("--after", options->after, "The last window's mask, which this one will contain");
+  command.add_option("--window", options->window, "Name of the window, never used before").required();
+  command.add_option("--nonce", options->nonce, "64 hexadecimal digits; fresh ones where not given");
+  command.add_option("-o,--output", options->out, "The mask file to write").required();
+  options->common.offer_all(command);
+  command.footer(
       "Scores are tensors with the names and sizes of the covered ones, and no others. The highest are removed, over "
       "all tensors\n"
       "together; equal scores go by position, so that every machine finds the same mask. One thread and little memory "
@@ -129,7 +129,7 @@ void add_mask(CLI::App& parent, Action& action) {
       "  zkapex mask --deployment deployment.zka --scores S.safetensors --ratio 0.04 --window 2026-12 --after psi.zka "
       "\\\n"
       "      -o next.zka");
-  command->callback([options, &action] { action = [options] { return make_mask(*options); }; });
+  command.runs(action, [options] { return make_mask(*options); });
 }
 
 }  // namespace zkapex::cli

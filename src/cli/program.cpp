@@ -2,16 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <exception>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 
 #include "base/cpu.h"
+#include "base/json.h"
 #include "base/temporaries.h"
 #include "cli/usage.h"
 
@@ -58,7 +59,7 @@ Result<Outcome> run_action(const Action& action) {
   return outcome;
 }
 
-int run(int argc, char** argv, const std::string& footer, const std::function<void(CLI::App&, Action&)>& add_commands,
+int run(int argc, char** argv, const std::string& footer, const std::function<void(Command, Action&)>& add_commands,
         const Failure& failure) {
   CLI::App app("Verifiable personalized machine unlearning", "zkapex");
   app.set_version_flag("--version", "zkapex " ZKAPEX_VERSION, "Print the version and exit");
@@ -66,7 +67,7 @@ int run(int argc, char** argv, const std::string& footer, const std::function<vo
   app.footer(footer);
   app.require_subcommand(1);
   Action action;
-  add_commands(app, action);
+  add_commands(Command(app), action);
 
   try {
     app.parse(argc, argv);
@@ -87,7 +88,7 @@ int run(int argc, char** argv, const std::string& footer, const std::function<vo
 }  // namespace
 
 int run_program(int argc, char** argv, const std::string& footer,
-                const std::function<void(CLI::App&, Action&)>& add_commands) {
+                const std::function<void(Command, Action&)>& add_commands) {
   const Failure failure(argc, argv);
   try {
     return run(argc, argv, footer, add_commands, failure);

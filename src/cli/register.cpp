@@ -38,17 +38,17 @@ Result<Outcome> run_register(const Options& options) {
 
 }  // namespace
 
-void add_register(CLI::App& parent, Action& action) {
+void add_register(Command parent, Action& action) {
   const auto options = std::make_shared<Options>();
   RegisterRequest& request = options->request;
-  CLI::App* command = parent.add_subcommand("register", "Commit to a model and its curvature (client)");
-  command->add_option("--deployment", request.deployment, "The deployment file")->required();
-  command->add_option("--model", request.model, "The client's model: safetensors")->required();
-  command->add_option("--curvature", request.store, "Its curvature store")->required();
-  command->add_option("--client", request.client, "Identifier of the client")->required();
-  command->add_option("-o,--output", request.out, "The client's folder")->required();
-  options->common.offer_all(*command);
-  command->footer(
+  const Command command = parent.add_command("register", "Commit to a model and its curvature (client)");
+  command.add_option("--deployment", request.deployment, "The deployment file").required();
+  command.add_option("--model", request.model, "The client's model: safetensors").required();
+  command.add_option("--curvature", request.store, "Its curvature store").required();
+  command.add_option("--client", request.client, "Identifier of the client").required();
+  command.add_option("-o,--output", request.out, "The client's folder").required();
+  options->common.offer_all(command);
+  command.footer(
       "Writes into the folder: registration.zka for the provider, before any mask is published; secret.zka, readable "
       "by\n"
       "its owner only, which no one else may have; and a copy of the deployment. The model and the store stay where "
@@ -60,7 +60,7 @@ void add_register(CLI::App& parent, Action& action) {
       "\\\n"
       "      -o client\n"
       "  zkapex register ... --client alice --memory 300M -o client");
-  command->callback([options, &action] { action = [options] { return run_register(*options); }; });
+  command.runs(action, [options] { return run_register(*options); });
 }
 
 }  // namespace zkapex::cli

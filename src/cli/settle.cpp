@@ -41,18 +41,18 @@ Result<Outcome> run_settle(const Options& options) {
 
 }  // namespace
 
-void add_settle(CLI::App& parent, Action& action) {
+void add_settle(Command parent, Action& action) {
   const auto options = std::make_shared<Options>();
   SettleRequest& request = options->request;
-  CLI::App* command = parent.add_subcommand("settle", "Take over what the provider said about a window (client)");
-  command->add_option("--client", request.client, "The client's folder")->required();
-  CLI::Option* accepted = command->add_flag("--accepted", request.accepted, "The window was accepted");
-  command->add_flag("--rejected", options->rejected, "It was rejected, or never sent")->excludes(accepted);
-  command->add_option("--window", request.window, "Which window, where several are pending");
-  command->add_option("--proof", request.proof, "The proof that was sent, where a window was computed more than once");
-  command->add_flag("--all", request.all, "Rejected: all attempts of the window, none of which was accepted");
-  options->common.offer_json(*command);
-  command->footer(
+  const Command command = parent.add_command("settle", "Take over what the provider said about a window (client)");
+  command.add_option("--client", request.client, "The client's folder").required();
+  const Option accepted = command.add_flag("--accepted", request.accepted, "The window was accepted");
+  command.add_flag("--rejected", options->rejected, "It was rejected, or never sent").excludes(accepted);
+  command.add_option("--window", request.window, "Which window, where several are pending");
+  command.add_option("--proof", request.proof, "The proof that was sent, where a window was computed more than once");
+  command.add_flag("--all", request.all, "Rejected: all attempts of the window, none of which was accepted");
+  options->common.offer_json(command);
+  command.footer(
       "unlearn leaves the state after a window in client/pending, and the client's own state as it was. Accepted: the\n"
       "pending state becomes the client's own, the next window starts from it, and the weights before are gone from "
       "the\n"
@@ -66,7 +66,7 @@ void add_settle(CLI::App& parent, Action& action) {
       "  zkapex settle --client client --accepted\n"
       "  zkapex settle --client client --rejected --window 2026-11\n"
       "  zkapex settle --client client --accepted --proof proof.zka");
-  command->callback([options, &action] { action = [options] { return run_settle(*options); }; });
+  command.runs(action, [options] { return run_settle(*options); });
 }
 
 }  // namespace zkapex::cli

@@ -62,20 +62,20 @@ Result<Outcome> run_unlearn(const Options& options) {
 
 }  // namespace
 
-void add_unlearn(CLI::App& parent, Action& action) {
+void add_unlearn(Command parent, Action& action) {
   const auto options = std::make_shared<Options>();
   UnlearnRequest& request = options->request;
-  CLI::App* command = parent.add_subcommand("unlearn", "Apply a mask to the client's model, and prove it (client)");
-  command->add_option("--client", request.client, "The client's folder")->required();
-  command->add_option("--mask", request.mask, "The window's mask file")->required();
-  command->add_option("--operator", options->op, "group-obs compensates what is removed; mask-only does not")
-      ->capture_default_str();
-  command->add_option("-o,--output", request.model_out, "The unlearned model to write: safetensors")->required();
-  command->add_option("--proof", request.proof_out, "The proof file to write")->required();
-  command->add_option("--model", request.model, "Where the registered model is now, if it moved");
-  command->add_option("--curvature", request.store, "Where the curvature store is now, if it moved");
-  options->common.offer_all(*command);
-  command->footer(
+  const Command command = parent.add_command("unlearn", "Apply a mask to the client's model, and prove it (client)");
+  command.add_option("--client", request.client, "The client's folder").required();
+  command.add_option("--mask", request.mask, "The window's mask file").required();
+  command.add_option("--operator", options->op, "group-obs compensates what is removed; mask-only does not")
+      .shows_default();
+  command.add_option("-o,--output", request.model_out, "The unlearned model to write: safetensors").required();
+  command.add_option("--proof", request.proof_out, "The proof file to write").required();
+  command.add_option("--model", request.model, "Where the registered model is now, if it moved");
+  command.add_option("--curvature", request.store, "Where the curvature store is now, if it moved");
+  options->common.offer_all(command);
+  command.footer(
       "The client's own state stays as it is: the state after the window waits in client/pending until settle says "
       "what\n"
       "the provider's verdict was. Until then the window can be computed again, and a run that stopped can be "
@@ -87,7 +87,7 @@ void add_unlearn(CLI::App& parent, Action& action) {
       "Examples:\n"
       "  zkapex unlearn --client client --mask psi.zka -o unlearned.safetensors --proof proof.zka\n"
       "  zkapex unlearn --client client --mask psi.zka --operator mask-only -o masked.safetensors --proof proof.zka");
-  command->callback([options, &action] { action = [options] { return run_unlearn(*options); }; });
+  command.runs(action, [options] { return run_unlearn(*options); });
 }
 
 }  // namespace zkapex::cli

@@ -1,9 +1,13 @@
 // Wrong usage in one line: what was wrong, and what to do.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
 
 namespace zkapex::cli {
 

@@ -2,8 +2,7 @@
 // cannot be taken for a verdict.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "parties/admission.h"
 #include "parties/judge.h"
 

@@ -119,21 +119,21 @@ Result<Outcome> run_verify(const Options& options) {
 
 }  // namespace
 
-void add_verify(CLI::App& parent, Action& action) {
+void add_verify(Command parent, Action& action) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = parent.add_subcommand("verify", "Accept or reject what clients proved (provider)");
-  command->add_option("--ledger", options->ledger, "The provider's ledger, which admit made")->required();
-  command->add_option("--mask", options->mask, "The window's mask file")->required();
-  command->add_option("--proof", options->proof, "A client's proof file");
-  command->add_option("--batch", options->batch, "Or a folder with a folder for each client, with its proof.zka");
-  command->add_option("--operator", options->op, "The operator that is due: group-obs, or mask-only for comparison")
-      ->check(CLI::IsMember({name(Operator::kGroupObs), name(Operator::kMaskOnly)}).description(""))
-      ->capture_default_str();
-  options->common.offer_json(*command);
-  options->common.offer_quiet(*command);
-  options->common.offer_threads(*command);
-  options->common.offer_memory(*command);
-  command->footer(
+  const Command command = parent.add_command("verify", "Accept or reject what clients proved (provider)");
+  command.add_option("--ledger", options->ledger, "The provider's ledger, which admit made").required();
+  command.add_option("--mask", options->mask, "The window's mask file").required();
+  command.add_option("--proof", options->proof, "A client's proof file");
+  command.add_option("--batch", options->batch, "Or a folder with a folder for each client, with its proof.zka");
+  command.add_option("--operator", options->op, "The operator that is due: group-obs, or mask-only for comparison")
+      .one_of({std::string(name(Operator::kGroupObs)), std::string(name(Operator::kMaskOnly))})
+      .shows_default();
+  options->common.offer_json(command);
+  options->common.offer_quiet(command);
+  options->common.offer_threads(command);
+  options->common.offer_memory(command);
+  command.footer(
       "Accepted means: every masked weight is zero; every block is within the deployment's certified error of the "
       "exact\n"
       "operator for the registered model and curvature; compensation stays under the cap; the rest is unchanged. Each\n"
@@ -151,7 +151,7 @@ void add_verify(CLI::App& parent, Action& action) {
       "Examples:\n"
       "  zkapex verify --ledger ledger --mask psi.zka --proof proof.zka\n"
       "  zkapex verify --ledger ledger --mask psi.zka --batch uploads --json");
-  command->callback([options, &action] { action = [options] { return run_verify(*options); }; });
+  command.runs(action, [options] { return run_verify(*options); });
 }
 
 }  // namespace zkapex::cli

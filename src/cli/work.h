@@ -1,10 +1,10 @@
 // What the commands that register, unlearn and verify share: how they work and how they report.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "attestation/files.h"
+#include "base/json.h"
 #include "base/stopwatch.h"
 #include "cli/command.h"
 #include "parties/work.h"

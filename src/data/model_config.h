@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace zkapex {

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace zkapex {

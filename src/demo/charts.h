@@ -1,9 +1,10 @@
 // The pictures of the demo's page, as SVG. Colours come from the page's style, by class.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+
+#include "base/json.h"
 
 namespace zkapex::demo {
 

@@ -2,6 +2,7 @@
 #include <png.h>
 
 #include "demo/measure.h"
+#include "learning/torch.h"
 
 namespace zkapex::demo {
 

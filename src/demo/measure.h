@@ -1,8 +1,7 @@
 // What the demo tells of models beyond the figures of experiments/measuring.h: losses, layers, single images.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "demo/run.h"
 #include "experiments/measuring.h"
 

@@ -2,8 +2,9 @@
 // report.json alone, so no figure is in them that is not in it.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "base/json.h"
 
 namespace zkapex::demo {
 

@@ -1,8 +1,7 @@
 // One run of the demo: where its files are, how it works and tells, and what was found so far.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "data/splits.h"
 #include "demo/settings.h"
 #include "parties/work.h"

@@ -4,6 +4,7 @@
 #include "experiments/vision_experiment.h"
 #include "learning/forgetting_terms.h"
 #include "learning/mask_tensors.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 

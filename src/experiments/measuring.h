@@ -2,8 +2,7 @@
 // unlearning.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "learning/dataset.h"
 #include "learning/model.h"
 

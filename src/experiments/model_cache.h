@@ -2,9 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "learning/model.h"
 
 namespace zkapex {

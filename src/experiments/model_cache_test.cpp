@@ -8,6 +8,7 @@
 #include "data/folders_testing.h"
 #include "learning/model_files.h"
 #include "learning/synthetic.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 namespace {

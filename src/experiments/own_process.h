@@ -2,10 +2,10 @@
 // work alone.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace zkapex {

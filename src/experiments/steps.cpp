@@ -3,6 +3,7 @@
 #include "attestation/inputs.h"
 #include "base/random.h"
 #include "learning/mask_tensors.h"
+#include "learning/torch.h"
 #include "unlearning/ranking.h"
 #include "weights/row_length.h"
 

@@ -5,6 +5,7 @@
 #include "data/folders_testing.h"
 #include "learning/model_files.h"
 #include "learning/synthetic.h"
+#include "learning/torch.h"
 #include "parties/register_client.h"
 #include "parties/unlearn.h"
 #include "tables/folders.h"

@@ -6,6 +6,7 @@
 
 #include "data/documents.h"
 #include "learning/tensor_files.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 

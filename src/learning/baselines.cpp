@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "data/shuffle.h"
+#include "learning/torch.h"
 #include "learning/training_state.h"
 
 namespace zkapex {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "learning/block_products.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 

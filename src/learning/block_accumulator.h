@@ -1,11 +1,9 @@
 // A run of Fisher blocks of one weight, as gradients come in.
 #pragma once
 
-#include "learning/torch.h"
+#include "learning/tensor.h"
 
 namespace zkapex {
-
-using at::Tensor;
 
 class BlockAccumulator {
  public:

@@ -2,6 +2,8 @@
 
 #ifdef ZKAPEX_CBLAS
 #include <cblas.h>
+
+#include "learning/torch.h"
 #endif
 
 namespace zkapex {

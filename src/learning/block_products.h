@@ -1,11 +1,9 @@
 // Sums of outer products, block by block: what the accumulation of Fisher blocks spends its time on.
 #pragma once
 
-#include "learning/torch.h"
+#include "learning/tensor.h"
 
 namespace zkapex {
-
-using at::Tensor;
 
 // sums[i] += Gᵢᵀ Gᵢ for every block i, where Gᵢ = gradients[i] is [k, B]: B entries of k samples. `sums` is
 // [blocks, B, B] and contiguous, `gradients` [blocks, k, B] with rows that are; both of one type, on one device. Only

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "learning/tensor_testing.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "data/folders_testing.h"
 #include "learning/synthetic.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 namespace {

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "learning/torch.h"
+
 namespace zkapex {
 
 namespace {

@@ -5,6 +5,7 @@
 #include "base/stopwatch.h"
 #include "learning/block_accumulator.h"
 #include "learning/runtime.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 

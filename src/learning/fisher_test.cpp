@@ -4,6 +4,7 @@
 #include "learning/model_files.h"
 #include "learning/saliency.h"
 #include "learning/tensor_testing.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 namespace {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "learning/evaluation.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 

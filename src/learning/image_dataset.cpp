@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "data/idx_file.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 

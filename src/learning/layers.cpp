@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "learning/torch.h"
+
 namespace zkapex {
 
 Tensor ParameterList::add(std::string name, Tensor value) {
@@ -31,6 +33,12 @@ Tensor Linear::operator()(const Tensor& x, const Pass& pass) const {
     pass.observer->observe(name + ".weight", x.detach(), y);
   }
   return y;
+}
+
+Tensor LayerNorm::operator()(const Tensor& x) const { return at::layer_norm(x, weight.sizes(), weight, bias, eps); }
+
+Tensor AdapterBranch::operator()(const Tensor& x, const Pass& pass) const {
+  return up(at::relu(down(x, pass)), pass) * scale;
 }
 
 Tensor Attention::operator()(const Tensor& x, const Tensor& causal, const Pass& pass) const {

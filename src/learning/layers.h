@@ -8,11 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "learning/torch.h"
+#include "learning/tensor.h"
 
 namespace zkapex {
-
-using at::Tensor;
 
 struct Parameter {
   std::string name;  // as in a checkpoint on the Hub
@@ -63,9 +61,7 @@ struct LayerNorm {
   Tensor weight, bias;
   double eps = 1e-5;
 
-  [[nodiscard]] Tensor operator()(const Tensor& x) const {
-    return at::layer_norm(x, weight.sizes(), weight, bias, eps);
-  }
+  [[nodiscard]] Tensor operator()(const Tensor& x) const;
 };
 
 // AdaptFormer: x ↦ scale · up(relu(down(x))), a branch parallel to the MLP.
@@ -73,9 +69,7 @@ struct AdapterBranch {
   Linear down, up;
   double scale = 0.1;
 
-  [[nodiscard]] Tensor operator()(const Tensor& x, const Pass& pass) const {
-    return up(at::relu(down(x, pass)), pass) * scale;
-  }
+  [[nodiscard]] Tensor operator()(const Tensor& x, const Pass& pass) const;
 };
 
 struct Attention {

@@ -11,6 +11,7 @@
 #include "learning/model_names.h"
 #include "learning/sample_gradients.h"
 #include "learning/tensor_files.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "learning/torch.h"
+
 namespace zkapex {
 
 Result<std::vector<std::string>> covered_by(Model& model, const Layout& layout) {

@@ -7,6 +7,7 @@
 #include "learning/forgetting_terms.h"
 #include "learning/synthetic.h"
 #include "learning/tensor_testing.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 namespace {

@@ -3,6 +3,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include "learning/opt.h"
+#include "learning/torch.h"
 #include "learning/vit.h"
 
 namespace zkapex {

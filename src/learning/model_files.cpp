@@ -6,6 +6,7 @@
 #include "learning/adaptformer.h"
 #include "learning/model_names.h"
 #include "learning/tensor_files.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 

@@ -7,6 +7,7 @@
 #include "learning/sample_gradients.h"
 #include "learning/tensor_files.h"
 #include "learning/tensor_testing.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 namespace {

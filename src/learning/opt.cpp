@@ -1,5 +1,7 @@
 #include "learning/opt.h"
 
+#include "learning/torch.h"
+
 namespace zkapex {
 
 namespace {

@@ -4,6 +4,8 @@
 #include <numbers>
 #include <numeric>
 
+#include "learning/torch.h"
+
 namespace zkapex {
 
 namespace {

@@ -5,6 +5,7 @@
 #include "learning/model_names.h"
 #include "learning/saliency.h"
 #include "learning/tensor_files.h"
+#include "learning/torch.h"
 #include "unlearning/dense_obs.h"
 
 namespace zkapex {

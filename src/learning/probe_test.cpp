@@ -3,6 +3,7 @@
 #include "data/folders_testing.h"
 #include "learning/tensor_files.h"
 #include "learning/tensor_testing.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 namespace {

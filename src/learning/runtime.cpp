@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/load.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 

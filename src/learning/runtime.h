@@ -2,9 +2,9 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "learning/model.h"
 
 namespace zkapex {

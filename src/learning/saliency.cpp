@@ -2,6 +2,8 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 
+#include "learning/torch.h"
+
 namespace zkapex {
 
 Result<SaliencyKind> saliency_kind(std::string_view name) {

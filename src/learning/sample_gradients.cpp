@@ -4,6 +4,7 @@
 #include <map>
 
 #include "learning/model_names.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 

@@ -1,5 +1,7 @@
 #include "learning/tensor_files.h"
 
+#include "learning/torch.h"
+
 namespace zkapex {
 
 namespace {

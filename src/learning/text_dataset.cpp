@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "data/documents.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 

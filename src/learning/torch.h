@@ -1,5 +1,5 @@
-// The part of libtorch that this room uses: tensors with automatic differentiation. The modules, optimizers and loaders
-// of <torch/torch.h> are left out: they would triple the time to compile.
+// The part of libtorch that this room uses: tensors with automatic differentiation, for the files that compute with
+// them. The modules, optimizers and loaders of <torch/torch.h> are left out: they would triple the time to compile.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "learning/tensor.h"
 
 namespace zkapex {
 

@@ -8,6 +8,7 @@
 #include "learning/adaptformer.h"
 #include "learning/lora.h"
 #include "learning/model_names.h"
+#include "learning/torch.h"
 #include "learning/training_state.h"
 
 namespace zkapex {

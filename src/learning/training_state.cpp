@@ -4,6 +4,7 @@
 
 #include "data/shuffle.h"
 #include "learning/tensor_files.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 

@@ -11,6 +11,7 @@
 #include "learning/synthetic.h"
 #include "learning/tensor_files.h"
 #include "learning/tensor_testing.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 namespace {

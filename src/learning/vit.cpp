@@ -1,5 +1,7 @@
 #include "learning/vit.h"
 
+#include "learning/torch.h"
+
 namespace zkapex {
 
 Vit::Vit(const ModelConfig& config, const Placement& placement) : Model(config, placement) {

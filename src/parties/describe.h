@@ -1,8 +1,7 @@
 // What a deployment fixes, as named values: a part of reports.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "unlearning/deployment.h"
 
 namespace zkapex {

@@ -1,11 +1,11 @@
 // Finished cells on disk: OUT/cells/NAME/VARIANT-seedN.json, one file each, bound to the configuration that made it.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "base/files.h"
+#include "base/json.h"
 
 namespace zkapex {
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace zkapex {

@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "parties/work.h"
 #include "tables/config.h"
 #include "tables/report.h"

@@ -1,8 +1,9 @@
 // What a measurement ran on.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "base/json.h"
 
 namespace zkapex {
 

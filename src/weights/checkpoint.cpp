@@ -1,10 +1,10 @@
 #include "weights/checkpoint.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/file_kind.h"
+#include "base/json.h"
 
 namespace zkapex {
 

@@ -1,9 +1,10 @@
 #include "weights/safetensors.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
+
+#include "base/json.h"
 
 namespace zkapex {
 

@@ -77,7 +77,7 @@ Status run_training_method(const BaselineFlags& flags, Session& session) {
   return scrub(*session.model, forget, retain, options);
 }
 
-Result<Outcome> run_baseline(const CLI::App& command, const BaselineFlags& flags) {
+Result<Outcome> run_baseline(const Command& command, const BaselineFlags& flags) {
   ZKAPEX_CHECK(check_output(flags.output / "model.safetensors", flags.learning.common.force));
   const bool by_mask = flags.method == "mask-only";
   if (by_mask && (flags.deployment.empty() || flags.mask.empty()))
@@ -105,39 +105,36 @@ Result<Outcome> run_baseline(const CLI::App& command, const BaselineFlags& flags
 
 }  // namespace
 
-void add_baseline(CLI::App& parent, Action& action) {
+void add_baseline(Command parent, Action& action) {
   const auto flags = std::make_shared<BaselineFlags>();
-  CLI::App* command = parent.add_subcommand(kBaseline.name, kBaseline.about);
-  command->add_option("method", flags->method, "mask-only, ga, neggrad+ or scrub")
-      ->required()
-      ->check(CLI::IsMember({"mask-only", "ga", "neggrad+", "scrub"}));
-  flags->learning.offer_model(*command);
-  flags->learning.offer_splits(*command);
-  command->add_option("--rate", flags->rate, "Learning rate; otherwise as published")->check(CLI::PositiveNumber);
-  command->add_option("--epochs", flags->epochs, "Epochs; otherwise as published")->check(CLI::PositiveNumber);
-  command->add_option("--forget-batch", flags->forget_batch, "Samples of the forget set per step")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--retain-batch", flags->retain_batch, "Retained samples per step")->check(CLI::PositiveNumber);
+  const Command command = parent.add_command(kBaseline.name, kBaseline.about);
+  command.add_option("method", flags->method, "mask-only, ga, neggrad+ or scrub")
+      .required()
+      .one_of_listed({"mask-only", "ga", "neggrad+", "scrub"});
+  flags->learning.offer_model(command);
+  flags->learning.offer_splits(command);
+  command.add_option("--rate", flags->rate, "Learning rate; otherwise as published").positive();
+  command.add_option("--epochs", flags->epochs, "Epochs; otherwise as published").positive();
+  command.add_option("--forget-batch", flags->forget_batch, "Samples of the forget set per step").positive();
+  command.add_option("--retain-batch", flags->retain_batch, "Retained samples per step").positive();
   command
-      ->add_option("--alpha", flags->alpha,
-                   "neggrad+: weight of the retained data (0.95); scrub: of the distance (0.001)")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--gamma", flags->gamma, "scrub: weight of the cross entropy")->capture_default_str();
-  command->add_option("--temperature", flags->temperature, "scrub: temperature of the distance")->capture_default_str();
-  command->add_option("--msteps", flags->max_steps, "scrub: epochs that begin on the forget set")
-      ->capture_default_str();
-  command->add_option("--deployment", flags->deployment, "mask-only: deployment of the mask")->type_name("FILE");
-  command->add_option("--mask", flags->mask, "mask-only: the mask")->type_name("FILE");
-  command->add_option("-o,--output", flags->output, "Directory of the new model")->required()->type_name("DIR");
-  flags->learning.offer_runtime(*command);
-  command->footer(
+      .add_option("--alpha", flags->alpha,
+                  "neggrad+: weight of the retained data (0.95); scrub: of the distance (0.001)")
+      .positive();
+  command.add_option("--gamma", flags->gamma, "scrub: weight of the cross entropy").shows_default();
+  command.add_option("--temperature", flags->temperature, "scrub: temperature of the distance").shows_default();
+  command.add_option("--msteps", flags->max_steps, "scrub: epochs that begin on the forget set").shows_default();
+  command.add_option("--deployment", flags->deployment, "mask-only: deployment of the mask").type_name("FILE");
+  command.add_option("--mask", flags->mask, "mask-only: the mask").type_name("FILE");
+  command.add_option("-o,--output", flags->output, "Directory of the new model").required().type_name("DIR");
+  flags->learning.offer_runtime(command);
+  command.footer(
       "Stopped runs go on after the last pass over a set when started again with the same arguments.\n"
       "Exact unlearning is two commands: zkapex train --set retain, then zkapex personalize.\n\n"
       "Examples:\n"
       "  zkapex baseline ga --model personal --splits splits.json -o unlearned-ga\n"
       "  zkapex baseline scrub --model personal --splits splits.json --epochs 1 --msteps 1 -o unlearned-scrub");
-  command->callback(
-      [flags, command, &action] { action = [flags, command] { return run_baseline(*command, *flags); }; });
+  command.runs(action, [flags, command] { return run_baseline(command, *flags); });
 }
 
 }  // namespace zkapex::cli

@@ -11,6 +11,7 @@
 #include "learning/fisher.h"
 #include "learning/optimizer.h"
 #include "learning/runtime.h"
+#include "learning/torch.h"
 #include "learning/training.h"
 
 namespace zkapex::cli {
@@ -168,15 +169,15 @@ Result<Outcome> run_bench(const BenchFlags& flags) {
 
 }  // namespace
 
-void add_bench_learning(CLI::App& bench, Action& action) {
+void add_bench_learning(Command bench, Action& action) {
   const auto flags = std::make_shared<BenchFlags>();
-  CLI::App* command = bench.add_subcommand(kBenchLearning.name, kBenchLearning.about);
-  flags->common.offer_json(*command);
-  offer_device(*command, flags->device);
-  flags->common.offer_threads(*command);
-  command->add_flag("--quick", flags->quick, "Fewer repetitions: less exact");
-  command->footer("Examples:\n  zkapex bench learning\n  zkapex bench learning --json --quick");
-  command->callback([flags, &action] { action = [flags] { return run_bench(*flags); }; });
+  const Command command = bench.add_command(kBenchLearning.name, kBenchLearning.about);
+  flags->common.offer_json(command);
+  offer_device(command, flags->device);
+  flags->common.offer_threads(command);
+  command.add_flag("--quick", flags->quick, "Fewer repetitions: less exact");
+  command.footer("Examples:\n  zkapex bench learning\n  zkapex bench learning --json --quick");
+  command.runs(action, [flags] { return run_bench(*flags); });
 }
 
 }  // namespace zkapex::cli

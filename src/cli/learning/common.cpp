@@ -9,31 +9,28 @@
 
 namespace zkapex::cli {
 
-void LearningFlags::offer_model(CLI::App& command) {
+void LearningFlags::offer_model(Command command) {
   command.add_option("--model", model, "Directory of the model: config.json and safetensors")
-      ->required()
-      ->type_name("DIR");
+      .required()
+      .type_name("DIR");
   command.add_option("--weights", weights, "Weights in place of those in the directory: what unlearn wrote")
-      ->type_name("FILE");
+      .type_name("FILE");
   command.add_option("--adapter", adapter, "LoRA adapter in PEFT's files, to be merged into the model")
-      ->type_name("DIR");
+      .type_name("DIR");
 }
 
-void LearningFlags::offer_splits(CLI::App& command) {
-  command.add_option("--splits", splits, "Split file (zkapex split)")->required()->type_name("FILE");
-  command.add_option("--context", context, "Tokens of a sample of text")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+void LearningFlags::offer_splits(Command command) {
+  command.add_option("--splits", splits, "Split file (zkapex split)").required().type_name("FILE");
+  command.add_option("--context", context, "Tokens of a sample of text").positive().shows_default();
 }
 
-void offer_device(CLI::App& command, std::string& device) {
-  command.add_option("--device", device, "Where to compute: cpu, cuda, or cuda:1 for the second GPU")
-      ->capture_default_str();
+void offer_device(Command command, std::string& device) {
+  command.add_option("--device", device, "Where to compute: cpu, cuda, or cuda:1 for the second GPU").shows_default();
 }
 
-void LearningFlags::offer_runtime(CLI::App& command) {
+void LearningFlags::offer_runtime(Command command) {
   offer_device(command, device);
-  command.add_option("--seed", seed, "Seed of all that is drawn at random")->capture_default_str();
+  command.add_option("--seed", seed, "Seed of all that is drawn at random").shows_default();
   common.offer_threads(command);
   common.offer_json(command);
   common.offer_force(command);
@@ -91,19 +88,16 @@ int64_t used_samples(const Samples& samples, int64_t limit) {
   return limit > 0 ? std::min(limit, samples.size()) : samples.size();
 }
 
-nlohmann::json given_options(const CLI::App& command) {
+nlohmann::json given_options(const Command& command) {
   nlohmann::json out = nlohmann::json::object();
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->count() == 0) continue;
-    const auto& values = option->results();
-    out[option->get_name()] = values.size() == 1 ? nlohmann::json(values[0]) : nlohmann::json(values);
-  }
+  for (const auto& [name, values] : command.given_options())
+    out[name] = values.size() == 1 ? nlohmann::json(values[0]) : nlohmann::json(values);
   return out;
 }
 
-Result<RunRecord> RunRecord::begin(const CLI::App& command, const LearningFlags& flags, const Session& session) {
+Result<RunRecord> RunRecord::begin(const Command& command, const LearningFlags& flags, const Session& session) {
   RunRecord out;
-  out.document_["command"] = command.get_name();
+  out.document_["command"] = command.name();
   out.document_["options"] = given_options(command);
   out.document_["seed"] = flags.seed;
   out.document_["versions"] = runtime_versions(session.placement);

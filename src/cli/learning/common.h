@@ -1,15 +1,14 @@
 // What the commands of the learning room share: flags, models with their data, the record of a run.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "attestation/inputs.h"
+#include "base/json.h"
 #include "cli/command.h"
 #include "cli/learning/names.h"
 #include "cli/work.h"
@@ -21,21 +20,21 @@ namespace zkapex::cli {
 
 using std::filesystem::path;
 
-void add_split(CLI::App& parent, Action& action);
-void add_tokenize(CLI::App& parent, Action& action);
-void add_train_tokenizer(CLI::App& parent, Action& action);
-void add_train(CLI::App& parent, Action& action);
-void add_personalize(CLI::App& parent, Action& action);
-void add_saliency(CLI::App& parent, Action& action);
-void add_fisher(CLI::App& parent, Action& action);
-void add_baseline(CLI::App& parent, Action& action);
-void add_evaluate(CLI::App& parent, Action& action);
-void add_probe(CLI::App& parent, Action& action);
-void add_experiment(CLI::App& parent, Action& action);
-void add_demo(CLI::App& parent, Action& action);
-void add_bench_learning(CLI::App& bench, Action& action);
+void add_split(Command parent, Action& action);
+void add_tokenize(Command parent, Action& action);
+void add_train_tokenizer(Command parent, Action& action);
+void add_train(Command parent, Action& action);
+void add_personalize(Command parent, Action& action);
+void add_saliency(Command parent, Action& action);
+void add_fisher(Command parent, Action& action);
+void add_baseline(Command parent, Action& action);
+void add_evaluate(Command parent, Action& action);
+void add_probe(Command parent, Action& action);
+void add_experiment(Command parent, Action& action);
+void add_demo(Command parent, Action& action);
+void add_bench_learning(Command bench, Action& action);
 
-void offer_device(CLI::App& command, std::string& device);
+void offer_device(Command command, std::string& device);
 
 struct LearningFlags {
   CommonFlags common;
@@ -44,9 +43,9 @@ struct LearningFlags {
   uint64_t seed = 0;
   int64_t context = 128;
 
-  void offer_model(CLI::App& command);  // --model, --weights, --adapter
-  void offer_splits(CLI::App& command);
-  void offer_runtime(CLI::App& command);  // --device, --threads, --seed, --json, --quiet, --force
+  void offer_model(Command command);  // --model, --weights, --adapter
+  void offer_splits(Command command);
+  void offer_runtime(Command command);  // --device, --threads, --seed, --json, --quiet, --force
 };
 
 // An open session: libtorch started, the model loaded, the split file read. Nothing else is read before all that works.
@@ -80,7 +79,7 @@ class Session {
 class RunRecord {
  public:
   // With digests of the model, the adapter and the split file.
-  [[nodiscard]] static Result<RunRecord> begin(const CLI::App& command, const LearningFlags& flags,
+  [[nodiscard]] static Result<RunRecord> begin(const Command& command, const LearningFlags& flags,
                                                const Session& session);
   void add(const std::string& key, nlohmann::json value) { document_[key] = std::move(value); }
   [[nodiscard]] Status add_input(const std::string& name, const path& file);
@@ -100,6 +99,6 @@ class RunRecord {
 };
 
 // The options of a command that were given, by name.
-[[nodiscard]] nlohmann::json given_options(const CLI::App& command);
+[[nodiscard]] nlohmann::json given_options(const Command& command);
 
 }  // namespace zkapex::cli

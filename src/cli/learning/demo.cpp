@@ -159,26 +159,24 @@ Result<Outcome> run_demo(const Options& options) {
 
 }  // namespace
 
-void add_demo(CLI::App& parent, Action& action) {
+void add_demo(Command parent, Action& action) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = parent.add_subcommand(kDemo.name, kDemo.about);
-  command->add_option("-o,--output", options->out, "Folder for all files of the story")
-      ->capture_default_str()
-      ->type_name("DIR");
-  command->add_option("--data", options->data, "Folder with the IDX files of Fashion-MNIST")
-      ->capture_default_str()
-      ->type_name("DIR");
-  command->add_option("--seed", options->seed, "Seed of images, weights and order of training")->capture_default_str();
-  command->add_option("--on", options->on, "Images to measure on: test, or validation, to choose settings with")
-      ->capture_default_str();
-  command->add_flag("--quick", options->quick, "Seconds instead of minutes, with too few images to learn much");
-  options->common.offer_json(*command);
-  options->common.offer_quiet(*command);
-  options->common.offer_force(*command);
-  offer_device(*command, options->device);
-  options->common.offer_threads(*command);
-  options->common.offer_memory(*command);
-  command->footer(
+  const Command command = parent.add_command(kDemo.name, kDemo.about);
+  command.add_option("-o,--output", options->out, "Folder for all files of the story").shows_default().type_name("DIR");
+  command.add_option("--data", options->data, "Folder with the IDX files of Fashion-MNIST")
+      .shows_default()
+      .type_name("DIR");
+  command.add_option("--seed", options->seed, "Seed of images, weights and order of training").shows_default();
+  command.add_option("--on", options->on, "Images to measure on: test, or validation, to choose settings with")
+      .shows_default();
+  command.add_flag("--quick", options->quick, "Seconds instead of minutes, with too few images to learn much");
+  options->common.offer_json(command);
+  options->common.offer_quiet(command);
+  options->common.offer_force(command);
+  offer_device(command, options->device);
+  options->common.offer_threads(command);
+  options->common.offer_memory(command);
+  command.footer(
       "A provider trains a small ViT on photos of clothes. Two clients fine-tune it on drawings of their own. One "
       "class\n"
       "must be forgotten: the provider publishes which weights go; each client removes them, compensates, and proves "
@@ -193,7 +191,7 @@ void add_demo(CLI::App& parent, Action& action) {
       "  zkapex demo                            five to seven minutes on two cores; then open demo-out/report.html\n"
       "  zkapex demo --seed 2 -o second --json  another draw, figures on standard output\n"
       "  zkapex demo --quick -o /tmp/tiny       the same steps within seconds");
-  command->callback([options, &action] { action = [options] { return run_demo(*options); }; });
+  command.runs(action, [options] { return run_demo(*options); });
 }
 
 }  // namespace zkapex::cli

@@ -210,7 +210,7 @@ void print_text(const json& found) {
   }
 }
 
-Result<Outcome> run_evaluate(const CLI::App& command, const EvaluateFlags& flags) {
+Result<Outcome> run_evaluate(const Command& command, const EvaluateFlags& flags) {
   if (!flags.output.empty()) {
     ZKAPEX_CHECK(check_output(flags.output, flags.learning.common.force));
   }
@@ -231,29 +231,28 @@ Result<Outcome> run_evaluate(const CLI::App& command, const EvaluateFlags& flags
 
 }  // namespace
 
-void add_evaluate(CLI::App& parent, Action& action) {
+void add_evaluate(Command parent, Action& action) {
   const auto flags = std::make_shared<EvaluateFlags>();
-  CLI::App* command = parent.add_subcommand(kEvaluate.name, kEvaluate.about);
-  flags->learning.offer_model(*command);
-  flags->learning.offer_splits(*command);
-  command->add_option("--sets", flags->sets, "Sets of the split file; otherwise forget, retain, personal-test and test")
-      ->delimiter(',');
-  command->add_option("--limit", flags->limit, "Samples of each set, chosen by --seed; 0 for all")
-      ->capture_default_str();
-  command->add_option("--batch", flags->batch, "Samples at a time")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--exact", flags->exact, "Exactly retrained model: adds the alignments A_f and A_p")
-      ->type_name("MODEL");
-  command->add_option("--before", flags->before, "Personal model before unlearning")->type_name("MODEL");
-  command->add_option("--masked", flags->masked, "Model that was only masked: adds the recovery (with --before)")
-      ->type_name("MODEL");
-  command->add_option("--mask", flags->mask, "Mask: adds the terms of the loss on the forget set (with --before)")
-      ->type_name("FILE");
-  command->add_option("--deployment", flags->deployment, "Deployment of the mask")->type_name("FILE");
-  command->add_option("--damping", flags->damping, "Damping in the terms' bound")->capture_default_str();
-  command->add_option("-o,--output", flags->output, "Write the figures and how they came about, as JSON")
-      ->type_name("FILE");
-  flags->learning.offer_runtime(*command);
-  command->footer(
+  const Command command = parent.add_command(kEvaluate.name, kEvaluate.about);
+  flags->learning.offer_model(command);
+  flags->learning.offer_splits(command);
+  command.add_option("--sets", flags->sets, "Sets of the split file; otherwise forget, retain, personal-test and test")
+      .separated_by(',');
+  command.add_option("--limit", flags->limit, "Samples of each set, chosen by --seed; 0 for all").shows_default();
+  command.add_option("--batch", flags->batch, "Samples at a time").positive().shows_default();
+  command.add_option("--exact", flags->exact, "Exactly retrained model: adds the alignments A_f and A_p")
+      .type_name("MODEL");
+  command.add_option("--before", flags->before, "Personal model before unlearning").type_name("MODEL");
+  command.add_option("--masked", flags->masked, "Model that was only masked: adds the recovery (with --before)")
+      .type_name("MODEL");
+  command.add_option("--mask", flags->mask, "Mask: adds the terms of the loss on the forget set (with --before)")
+      .type_name("FILE");
+  command.add_option("--deployment", flags->deployment, "Deployment of the mask").type_name("FILE");
+  command.add_option("--damping", flags->damping, "Damping in the terms' bound").shows_default();
+  command.add_option("-o,--output", flags->output, "Write the figures and how they came about, as JSON")
+      .type_name("FILE");
+  flags->learning.offer_runtime(command);
+  command.footer(
       "What unlearn writes is a checkpoint without a config.json: --model is the folder of the model that it was made "
       "from,\n"
       "--weights the file. MODEL is a folder, or such a file too.\n\n"
@@ -261,8 +260,7 @@ void add_evaluate(CLI::App& parent, Action& action) {
       "  zkapex evaluate --model personal --splits splits.json\n"
       "  zkapex evaluate --model personal --weights unlearned.safetensors --splits splits.json --exact exact \\\n"
       "    --before personal --masked masked --json");
-  command->callback(
-      [flags, command, &action] { action = [flags, command] { return run_evaluate(*command, *flags); }; });
+  command.runs(action, [flags, command] { return run_evaluate(command, *flags); });
 }
 
 }  // namespace zkapex::cli

@@ -86,32 +86,31 @@ std::string footer() {
 
 }  // namespace
 
-void add_experiment(CLI::App& parent, Action& action) {
+void add_experiment(Command parent, Action& action) {
   const auto options = std::make_shared<Options>();
   RunOptions& run = options->run;
-  CLI::App* command = parent.add_subcommand(kExperiment.name, kExperiment.about);
-  command->add_option("name", options->name, "Which")->required();
-  command->add_option("--seeds", run.seeds, "Seeds 1 to N; on validation data 1000 is added to each")
-      ->check(CLI::Range(1U, 1000U))
-      ->capture_default_str();
-  command->add_option("--only-seed", run.only_seed, "Leave the other seeds to other processes; the last one reports")
-      ->check(CLI::Range(1U, 1000U));
-  command->add_flag("--quick", run.quick, "Seconds instead of minutes, too small to mean anything");
-  command->add_option("--device", run.device, "Where to learn: cpu or cuda")->capture_default_str();
-  command->add_option("--config", run.config, "Configuration; otherwise experiments/NAME.json")->type_name("FILE");
-  command->add_option("--data", run.data, "Folder with the data; otherwise where its package puts it")
-      ->type_name("DIR");
-  command->add_option("--on", run.measured_on, "Data to measure on: test, or validation, to choose settings with")
-      ->capture_default_str();
-  command->add_option("-o,--output", run.out, "Folder of results; otherwise results, or results/tmp with --quick")
-      ->type_name("DIR");
+  const Command command = parent.add_command(kExperiment.name, kExperiment.about);
+  command.add_option("name", options->name, "Which").required();
+  command.add_option("--seeds", run.seeds, "Seeds 1 to N; on validation data 1000 is added to each")
+      .between(1, 1000)
+      .shows_default();
+  command.add_option("--only-seed", run.only_seed, "Leave the other seeds to other processes; the last one reports")
+      .between(1, 1000);
+  command.add_flag("--quick", run.quick, "Seconds instead of minutes, too small to mean anything");
+  command.add_option("--device", run.device, "Where to learn: cpu or cuda").shows_default();
+  command.add_option("--config", run.config, "Configuration; otherwise experiments/NAME.json").type_name("FILE");
+  command.add_option("--data", run.data, "Folder with the data; otherwise where its package puts it").type_name("DIR");
+  command.add_option("--on", run.measured_on, "Data to measure on: test, or validation, to choose settings with")
+      .shows_default();
+  command.add_option("-o,--output", run.out, "Folder of results; otherwise results, or results/tmp with --quick")
+      .type_name("DIR");
   command
-      ->add_option("--cache", run.cache,
-                   "Folder of trained models, to be shared; otherwise .cache in the folder of results")
-      ->type_name("DIR");
-  options->common.offer_all(*command);
-  command->footer(footer());
-  command->callback([options, &action] { action = [options] { return run_command(*options); }; });
+      .add_option("--cache", run.cache,
+                  "Folder of trained models, to be shared; otherwise .cache in the folder of results")
+      .type_name("DIR");
+  options->common.offer_all(command);
+  command.footer(footer());
+  command.runs(action, [options] { return run_command(*options); });
 }
 
 }  // namespace zkapex::cli

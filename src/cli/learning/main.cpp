@@ -13,7 +13,7 @@ constexpr const char* kFooter =
 
 int main(int argc, char** argv) {
   using namespace zkapex::cli;
-  return run_program(argc, argv, kFooter, [](CLI::App& app, Action& action) {
+  return run_program(argc, argv, kFooter, [](Command app, Action& action) {
     add_split(app, action);
     add_tokenize(app, action);
     add_train_tokenizer(app, action);
@@ -26,8 +26,8 @@ int main(int argc, char** argv) {
     add_probe(app, action);
     add_experiment(app, action);
     add_demo(app, action);
-    CLI::App* bench = app.add_subcommand("bench", "Measure");
-    bench->require_subcommand(1);
-    add_bench_learning(*bench, action);
+    const Command bench = app.add_command("bench", "Measure");
+    bench.needs_command();
+    add_bench_learning(bench, action);
   });
 }

@@ -37,33 +37,31 @@ Result<Outcome> run_probe(const ProbeFlags& flags) {
 
 }  // namespace
 
-void add_probe(CLI::App& parent, Action& action) {
+void add_probe(Command parent, Action& action) {
   const auto flags = std::make_shared<ProbeFlags>();
-  CLI::App* command = parent.add_subcommand(kProbe.name, kProbe.about);
-  command->add_option("--model", flags->model, "Directory of the model")->required()->type_name("DIR");
-  command->add_option("--input", flags->input, "safetensors: pixel_values and labels, or input_ids")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--block", flags->options.block, "Size of Fisher blocks")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  const Command command = parent.add_command(kProbe.name, kProbe.about);
+  command.add_option("--model", flags->model, "Directory of the model").required().type_name("DIR");
+  command.add_option("--input", flags->input, "safetensors: pixel_values and labels, or input_ids")
+      .required()
+      .type_name("FILE");
+  command.add_option("--block", flags->options.block, "Size of Fisher blocks").positive().shows_default();
   command
-      ->add_option("--relative-damping", flags->options.relative_damping,
-                   "Damping, as a share of each block's mean diagonal")
-      ->capture_default_str();
-  command->add_option("--mask-from", flags->mask_from, "safetensors with obs_mask.*: adds obs_delta.*")
-      ->type_name("FILE");
-  command->add_option("--cover", flags->options.covered,
-                      "Patterns of the covered weights; the MLPs' matrices otherwise");
-  command->add_option("-o,--output", flags->output, "safetensors to write")->required()->type_name("FILE");
-  offer_device(*command, flags->device);
-  flags->common.offer_threads(*command);
-  flags->common.offer_json(*command);
-  flags->common.offer_force(*command);
-  command->footer(
+      .add_option("--relative-damping", flags->options.relative_damping,
+                  "Damping, as a share of each block's mean diagonal")
+      .shows_default();
+  command.add_option("--mask-from", flags->mask_from, "safetensors with obs_mask.*: adds obs_delta.*")
+      .type_name("FILE");
+  command.add_option("--cover", flags->options.covered,
+                     "Patterns of the covered weights; the MLPs' matrices otherwise");
+  command.add_option("-o,--output", flags->output, "safetensors to write").required().type_name("FILE");
+  offer_device(command, flags->device);
+  flags->common.offer_threads(command);
+  flags->common.offer_json(command);
+  flags->common.offer_force(command);
+  command.footer(
       "Examples:\n"
       "  zkapex probe --model vit-base-patch16-224 --input input.safetensors -o out.safetensors");
-  command->callback([flags, &action] { action = [flags] { return run_probe(*flags); }; });
+  command.runs(action, [flags] { return run_probe(*flags); });
 }
 
 }  // namespace zkapex::cli

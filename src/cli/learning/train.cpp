@@ -24,26 +24,26 @@ struct TrainFlags {
   path output;
 };
 
-void offer_training(CLI::App& command, TrainFlags& f) {
+void offer_training(Command command, TrainFlags& f) {
   f.learning.offer_model(command);
   f.learning.offer_splits(command);
   TrainingOptions& o = f.options;
-  command.add_option("--set", f.set, "Which set of the split file to train on")->capture_default_str();
-  command.add_option("--epochs", o.epochs, "Passes over the set")->capture_default_str();
-  command.add_option("--batch", o.batch, "Samples per step")->capture_default_str();
-  command.add_option("--rate", o.rate, "Learning rate")->capture_default_str();
-  command.add_option("--weight-decay", o.adamw.weight_decay, "AdamW's weight decay")->capture_default_str();
+  command.add_option("--set", f.set, "Which set of the split file to train on").shows_default();
+  command.add_option("--epochs", o.epochs, "Passes over the set").shows_default();
+  command.add_option("--batch", o.batch, "Samples per step").shows_default();
+  command.add_option("--rate", o.rate, "Learning rate").shows_default();
+  command.add_option("--weight-decay", o.adamw.weight_decay, "AdamW's weight decay").shows_default();
   command.add_option("--layer-decay", o.layer_decay, "Factor of the rate from each layer to the one before")
-      ->capture_default_str();
-  command.add_option("--schedule", f.schedule, "How the rate falls: constant, linear or cosine")->capture_default_str();
-  command.add_option("--warmup", o.warmup, "Fraction of the steps over which the rate rises")->capture_default_str();
-  command.add_option("--clip", o.clip_norm, "Largest norm of a gradient; 0 for any")->capture_default_str();
-  command.add_option("--classes", f.classes, "A new classifier for so many classes")->capture_default_str();
+      .shows_default();
+  command.add_option("--schedule", f.schedule, "How the rate falls: constant, linear or cosine").shows_default();
+  command.add_option("--warmup", o.warmup, "Fraction of the steps over which the rate rises").shows_default();
+  command.add_option("--clip", o.clip_norm, "Largest norm of a gradient; 0 for any").shows_default();
+  command.add_option("--classes", f.classes, "A new classifier for so many classes").shows_default();
   command
       .add_option("--checkpoint-every", o.checkpoint_every,
                   "Steps between checkpoints; one is written after each epoch anyway")
-      ->capture_default_str();
-  command.add_option("-o,--output", f.output, "Directory of the new model")->required()->type_name("DIR");
+      .shows_default();
+  command.add_option("-o,--output", f.output, "Directory of the new model").required().type_name("DIR");
   f.learning.offer_runtime(command);
 }
 
@@ -91,7 +91,7 @@ Result<TrainingReport> train_in_sight(Model& model, const Samples& samples, Meth
   });
 }
 
-Result<Outcome> run_training(const CLI::App& command, TrainFlags flags) {
+Result<Outcome> run_training(const Command& command, TrainFlags flags) {
   const path state = flags.output / "training.safetensors", note = flags.output / "training.json";
   ZKAPEX_CHECK(check_output(flags.output / "model.safetensors", flags.learning.common.force));
   ZKAPEX_TRY(const Method method, method_named(flags.method));
@@ -109,7 +109,7 @@ Result<Outcome> run_training(const CLI::App& command, TrainFlags flags) {
   ZKAPEX_TRY(RunRecord record, RunRecord::begin(command, flags.learning, session));
   ZKAPEX_CHECK(record.claim(state, note, flags.learning.common.force));
   flags.options.checkpoint = state;
-  ZKAPEX_TRY(const TrainingReport report, train_in_sight(*session.model, samples, method, flags, command.get_name()));
+  ZKAPEX_TRY(const TrainingReport report, train_in_sight(*session.model, samples, method, flags, command.name()));
 
   record.add("training", {{"steps", report.steps},
                           {"resumed_at", report.resumed_at},
@@ -126,7 +126,7 @@ Result<Outcome> run_training(const CLI::App& command, TrainFlags flags) {
   std::filesystem::remove(state, code);
   std::filesystem::remove(note, code);
   ZKAPEX_CHECK(record.add_output(flags.output));
-  ZKAPEX_CHECK(record.write(flags.output / (command.get_name() + ".json")));
+  ZKAPEX_CHECK(record.write(flags.output / (command.name() + ".json")));
   const std::string loss = report.epoch_losses.empty() ? "" : fmt::format(", loss {:.4f}", report.epoch_losses.back());
   record.print(flags.learning.common.json,
                fmt::format("{}: {} steps{}", flags.output.string(), report.steps + report.resumed_at, loss));
@@ -135,42 +135,39 @@ Result<Outcome> run_training(const CLI::App& command, TrainFlags flags) {
 
 }  // namespace
 
-void add_train(CLI::App& parent, Action& action) {
+void add_train(Command parent, Action& action) {
   const auto flags = std::make_shared<TrainFlags>();
   flags->set = "train";
-  CLI::App* command = parent.add_subcommand(kTrain.name, kTrain.about);
-  command->add_flag("--from-scratch", flags->from_scratch, "From random weights: only config.json is read");
-  offer_training(*command, *flags);
-  command->footer(
+  const Command command = parent.add_command(kTrain.name, kTrain.about);
+  command.add_flag("--from-scratch", flags->from_scratch, "From random weights: only config.json is read");
+  offer_training(command, *flags);
+  command.footer(
       "Stopped runs go on where they were when started again with the same arguments.\n\n"
       "Examples:\n"
       "  zkapex train --from-scratch --model small-vit --splits splits.json --epochs 5 --rate 1e-3 -o original\n"
       "  zkapex train --from-scratch --model small-vit --splits splits.json --set retain --epochs 5 -o exact");
-  command->callback(
-      [flags, command, &action] { action = [flags, command] { return run_training(*command, *flags); }; });
+  command.runs(action, [flags, command] { return run_training(command, *flags); });
 }
 
-void add_personalize(CLI::App& parent, Action& action) {
+void add_personalize(Command parent, Action& action) {
   const auto flags = std::make_shared<TrainFlags>();
   flags->set = "personal";
-  CLI::App* command = parent.add_subcommand(kPersonalize.name, kPersonalize.about);
-  command->add_option("--method", flags->method, "full, linear, lora or adaptformer")->capture_default_str();
-  offer_training(*command, *flags);
-  command->add_option("--rank", flags->lora.rank, "LoRA's rank")->capture_default_str();
-  command->add_option("--alpha", flags->lora.alpha, "LoRA's alpha")->capture_default_str();
-  command->add_option("--dropout", flags->lora.dropout, "LoRA's dropout")->capture_default_str();
-  command->add_option("--targets", flags->lora.targets,
-                      "Patterns of the weights that LoRA adapts; all linear maps of the blocks otherwise");
-  command->add_option("--bottleneck", flags->adaptformer.bottleneck, "AdaptFormer's inner width")
-      ->capture_default_str();
-  command->add_option("--scale", flags->adaptformer.scale, "AdaptFormer's scale")->capture_default_str();
-  command->footer(
+  const Command command = parent.add_command(kPersonalize.name, kPersonalize.about);
+  command.add_option("--method", flags->method, "full, linear, lora or adaptformer").shows_default();
+  offer_training(command, *flags);
+  command.add_option("--rank", flags->lora.rank, "LoRA's rank").shows_default();
+  command.add_option("--alpha", flags->lora.alpha, "LoRA's alpha").shows_default();
+  command.add_option("--dropout", flags->lora.dropout, "LoRA's dropout").shows_default();
+  command.add_option("--targets", flags->lora.targets,
+                     "Patterns of the weights that LoRA adapts; all linear maps of the blocks otherwise");
+  command.add_option("--bottleneck", flags->adaptformer.bottleneck, "AdaptFormer's inner width").shows_default();
+  command.add_option("--scale", flags->adaptformer.scale, "AdaptFormer's scale").shows_default();
+  command.footer(
       "LoRA is merged into the weights; its own matrices lie in adapter/ as PEFT reads them.\n\n"
       "Examples:\n"
       "  zkapex personalize --model original --splits splits.json --epochs 5 --layer-decay 0.8 -o personal\n"
       "  zkapex personalize --model original --splits splits.json --method lora --rank 16 -o personal-lora");
-  command->callback(
-      [flags, command, &action] { action = [flags, command] { return run_training(*command, *flags); }; });
+  command.runs(action, [flags, command] { return run_training(command, *flags); });
 }
 
 }  // namespace zkapex::cli
