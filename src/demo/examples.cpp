@@ -1,8 +1,8 @@
 // Single images with what the models say of them, before and after.
+#include <ATen/core/grad_mode.h>
 #include <png.h>
 
 #include "demo/measure.h"
-#include "learning/torch.h"
 
 namespace zkapex::demo {
 
@@ -24,7 +24,7 @@ std::string base64(ByteView bytes) {
 
 // Back from what the model sees: (v / 255 − ½) / ½.
 std::vector<uint8_t> pixels_of(const Tensor& input) {
-  const Tensor grey = (input * 0.5 + 0.5).mul(255).round().clamp(0, 255).to(at::kByte).contiguous();
+  const Tensor grey = input.mul(0.5).add(0.5).mul(255).round().clamp(0, 255).to(at::kByte).contiguous();
   return {grey.data_ptr<uint8_t>(), grey.data_ptr<uint8_t>() + grey.numel()};
 }
 
@@ -41,7 +41,7 @@ Result<ordered_json> first_right(const std::vector<const Model*>& models, const 
     if (distinct && seen[static_cast<size_t>(label)]) continue;
     ordered_json predictions;
     for (size_t m = 0; m < models.size(); ++m) {
-      const Tensor p = at::softmax(models[m]->logits(batch.to(models[m]->placement()).inputs)[0], 0);
+      const Tensor p = models[m]->logits(batch.to(models[m]->placement()).inputs)[0].softmax(0);
       const auto [confidence, answer] = p.max(0);
       if (m == 0 && answer.item<int64_t>() != label) break;
       predictions[kModelKeys[m]] = {{"class", name_of(answer.item<int64_t>())},

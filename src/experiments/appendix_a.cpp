@@ -4,7 +4,6 @@
 #include "experiments/vision_experiment.h"
 #include "learning/forgetting_terms.h"
 #include "learning/mask_tensors.h"
-#include "learning/torch.h"
 
 namespace zkapex {
 

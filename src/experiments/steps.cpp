@@ -1,9 +1,11 @@
 #include "experiments/steps.h"
 
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/from_blob.h>
+
 #include "attestation/inputs.h"
 #include "base/random.h"
 #include "learning/mask_tensors.h"
-#include "learning/torch.h"
 #include "unlearning/ranking.h"
 #include "weights/row_length.h"
 

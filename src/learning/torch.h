@@ -6,27 +6,4 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
-#include <string>
-#include <utility>
-
-#include "base/result.h"
 #include "learning/tensor.h"
-
-namespace zkapex {
-
-// Runs `body`, which returns a Result or a Status, and turns what libtorch throws into its error. Every function of
-// this room that others call and that touches tensors goes through here.
-template <class Body>
-[[nodiscard]] auto catch_torch(Body&& body) -> decltype(body()) {
-  try {
-    return body();
-  } catch (const c10::Error& e) {
-    return Error{std::string("libtorch: ") + e.what_without_backtrace()};
-  } catch (const std::bad_alloc&) {
-    return Error{"out of memory"};
-  } catch (const std::exception& e) {
-    return Error{std::string("libtorch: ") + e.what()};
-  }
-}
-
-}  // namespace zkapex

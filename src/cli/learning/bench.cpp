@@ -1,6 +1,11 @@
 // zkapex bench learning
 #include "cli/learning/bench.h"
 
+#include <ATen/Parallel.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +16,6 @@
 #include "learning/fisher.h"
 #include "learning/optimizer.h"
 #include "learning/runtime.h"
-#include "learning/torch.h"
 #include "learning/training.h"
 
 namespace zkapex::cli {
