@@ -126,7 +126,8 @@ class Provider(WithWorld):
         self.forge_last_scalar(source, target)
         self.check_not_admitted("equation", target)
         self.check_not_admitted("file", self.root / "alice-1.zka")
-        self.check_not_admitted("file", self.scratch / "nowhere.zka")
+        # A path that the provider mistyped is its own error, and says nothing of a client.
+        self.check_refused(self.admit(self.scratch / "nowhere.zka"), "nowhere.zka", "no such file")
         self.check_not_admitted("deployment", source, deployment="other-deployment.zka", ledger=self.scratch / "other")
         self.check_refused(self.admit(source, deployment="other-deployment.zka"), "another deployment")
         self.assertEqual(list((self.scratch / "new-ledger/clients").iterdir()), [])
