@@ -4,8 +4,12 @@
 
 #include <algorithm>
 
+#include "base/result_testing.h"
+
 namespace zkapex {
 namespace {
+
+using testing::refusal;
 
 // Three languages with 20 files of five windows each.
 Catalog catalog() {
@@ -78,10 +82,15 @@ TEST(CodeData, SeedsDealDifferently) {
 TEST(CodeData, TooFewFilesAreAnError) {
   CodeDeal much = deal();
   much.personal = 90;
-  const Result<Splits> refused = deal_code(much, kSource, catalog(), 1);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("mine has only 80 windows left for 'personal', not 90"), std::string::npos)
-      << refused.error().message;
+  EXPECT_EQ(refusal(deal_code(much, kSource, catalog(), 1)), "mine has only 80 windows left for 'personal', not 90");
+  much.test = 90;
+  EXPECT_EQ(refusal(deal_code(much, kSource, catalog(), 1)), "a has no windows left to train on");
+}
+
+TEST(CodeData, NoLanguageIsBothParties) {
+  CodeDeal shared = deal();
+  shared.personal_language = shared.languages.front();
+  EXPECT_EQ(refusal(deal_code(shared, kSource, catalog(), 1)), "'train' and 'personal' share samples");
 }
 
 }  // namespace

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 
+#include "base/result_testing.h"
 #include "data/folders_testing.h"
 #include "learning/synthetic.h"
 
 namespace zkapex {
 namespace {
 
-class ImagesTest : public testing::Test {
+using testing::refusal;
+
+class ImagesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     write_synthetic_idx(folder_.path(), "train", 900, 1);
@@ -115,9 +118,9 @@ TEST_F(ImagesTest, NoSeedUsesWhatAnotherChoosesSettingsOn) {
 
 TEST_F(ImagesTest, SaysWhatIsMissing) {
   deal_.spare_percent = 0;
-  EXPECT_NE(deal_images(deal_).error().message.find("not enough images"), std::string::npos);
+  EXPECT_NE(refusal(deal_images(deal_)).find("not enough images"), std::string::npos);
   deal_.data = folder_.path() / "nowhere";
-  EXPECT_NE(deal_images(deal_).error().message.find("--data"), std::string::npos);
+  EXPECT_NE(refusal(deal_images(deal_)).find("--data"), std::string::npos);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <thread>
 
+#include "base/result_testing.h"
+#include "data/documents.h"
 #include "data/folders_testing.h"
 #include "learning/model_files.h"
 #include "learning/synthetic.h"
@@ -13,7 +15,7 @@
 namespace zkapex {
 namespace {
 
-class ModelCacheTest : public testing::Test {
+class ModelCacheTest : public ::testing::Test {
  protected:
   Result<Path> get(uint64_t seed) {
     return cache_.get({{"seed", seed}}, [&]() -> Result<std::unique_ptr<Model>> {
@@ -48,11 +50,15 @@ TEST_F(ModelCacheTest, WhoComesMeanwhileWaitsForIt) {
 }
 
 TEST_F(ModelCacheTest, AFailureLeavesNothingBehind) {
-  const auto failed = cache_.get({{"seed", 1}}, []() -> Result<std::unique_ptr<Model>> { return error("no luck"); });
-  ASSERT_FALSE(failed.ok());
-  EXPECT_EQ(failed.error().message, "no luck");
-  EXPECT_TRUE(get(1).ok());
+  const auto failed = cache_.get_folder({{"seed", 1}}, [](const Path& folder) -> Status {
+    ZKAPEX_CHECK(write_text(folder / "half", "of a model"));
+    return error("no luck");
+  });
+  EXPECT_EQ(testing::refusal(failed), "no luck");
+  const auto made = get(1);
+  ASSERT_TRUE(made.ok()) << made.error().message;
   EXPECT_EQ(made_, 1);
+  EXPECT_FALSE(std::filesystem::exists(*made / "half"));
 }
 
 }  // namespace

@@ -1,28 +1,34 @@
 #include "learning/fisher_store.h"
 
+#include "base/result_testing.h"
 #include "curvature/store.h"
 #include "data/folders_testing.h"
 #include "learning/mask_tensors.h"
 #include "learning/model_files.h"
 #include "learning/synthetic.h"
 #include "learning/tensor_files.h"
+#include "learning/torch.h"
 
 namespace zkapex {
 namespace {
 
-class FisherStore : public testing::Test {
+using testing::refusal;
+
+class FisherStore : public ::testing::Test {
  protected:
   FisherStore() : directory_("fisher_store"), pool_(2), model_(tiny_vit(1)) {
     write_synthetic_idx(directory_.path(), "train", 24, 3);
     EXPECT_TRUE(save_model(*model_, directory_.path() / "model").ok());
     const auto checkpoint = Checkpoint::open(directory_.path() / "model");
-    std::vector<TensorInfo> infos;
-    for (const TensorView& view : checkpoint->tensors()) infos.push_back(view.info());
-    auto layout = Layout::make(infos, *cover_preset("vit"), {.block = 16, .row = 256});
-    EXPECT_TRUE(layout.ok()) << layout.error().message;
-    auto deployment = Deployment::make(std::move(*layout), {});
+    for (const TensorView& view : checkpoint->tensors()) tensors_.push_back(view.info());
+    auto deployment = Deployment::make(layout(tensors_, *cover_preset("vit")), {});
     EXPECT_TRUE(deployment.ok()) << deployment.error().message;
     deployment_ = std::make_unique<Deployment>(std::move(*deployment));
+  }
+  [[nodiscard]] static Layout layout(const std::vector<TensorInfo>& tensors, const CoverPatterns& cover) {
+    auto made = Layout::make(tensors, cover, {.block = 16, .row = 256});
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    return std::move(*made);
   }
   [[nodiscard]] BatchSource batches() const {
     return open_samples(directory_.path(), "train", range(0, 24)).batches(8);
@@ -37,6 +43,7 @@ class FisherStore : public testing::Test {
   TemporaryDirectory directory_;
   ThreadPool pool_;
   std::unique_ptr<Model> model_;
+  std::vector<TensorInfo> tensors_;
   std::unique_ptr<Deployment> deployment_;
 };
 
@@ -81,7 +88,7 @@ TEST_F(FisherStore, IsTheSameInLittleMemoryAndWhenResumed) {
     return batches()(visit);
   };
   const auto path = directory_.path() / "resumed";
-  EXPECT_EQ(write_fisher_store(*model_, broken, *deployment_, little, path, pool_).error().message, "stopped");
+  EXPECT_EQ(refusal(write_fisher_store(*model_, broken, *deployment_, little, path, pool_)), "stopped");
   const auto report = write_fisher_store(*model_, batches(), *deployment_, little, path, pool_);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->resumed_at, 80U);
@@ -102,7 +109,37 @@ TEST_F(FisherStore, MasksAsTensors) {
   EXPECT_EQ((*tensors)[1].flatten()[5].item<int>(), 1);
   EXPECT_EQ((*tensors)[2].sum().item<int64_t>(), 0);
   mask.deployment[0] ^= 1;
-  EXPECT_FALSE(mask_tensors(mask, *deployment_).ok());
+  EXPECT_NE(refusal(mask_tensors(mask, *deployment_)).find("was made for deployment"), std::string::npos);
+}
+
+TEST_F(FisherStore, RefusesWhatCannotBeFactored) {
+  const auto message = [&](Model& model, const FisherStoreOptions& options) {
+    return refusal(write_fisher_store(model, batches(), *deployment_, options, directory_.path() / "none", pool_));
+  };
+  const FisherStoreOptions negative{.damping = {Damping::Kind::kRelative, -1}, .run = {}};
+  EXPECT_NE(message(*model_, negative).find("a damping of -1"), std::string::npos);
+  const auto other = make_model(tiny_vit_config(2), {});
+  initialize(*other, 1);
+  EXPECT_NE(message(*other, {}).find("'classifier.bias' has another shape"), std::string::npos);
+  // Losses are finite, and so are gradients, but their squares are not.
+  model_->parameters().find("classifier.weight")->mul_(1e25);
+  EXPECT_NE(message(*model_, {}).find("of the Fisher block is not finite"), std::string::npos);
+}
+
+TEST_F(FisherStore, LayoutsOfOtherModelsAreRefused) {
+  const CoverPatterns mlp = *cover_preset("vit");
+  std::vector<TensorInfo> tensors = tensors_;
+  tensors.pop_back();
+  EXPECT_NE(refusal(covered_by(*model_, layout(tensors, mlp))).find("tensors, the model"), std::string::npos);
+  tensors = tensors_;
+  tensors[0].name = "stranger";
+  EXPECT_NE(refusal(covered_by(*model_, layout(tensors, mlp))).find("no tensor 'stranger'"), std::string::npos);
+  tensors = tensors_;
+  tensors[0].shape = {4};
+  EXPECT_NE(refusal(covered_by(*model_, layout(tensors, mlp))).find("'classifier.bias' has another shape"),
+            std::string::npos);
+  EXPECT_NE(refusal(covered_by(*model_, layout(tensors_, {"classifier.weight"}))).find("but no linear map"),
+            std::string::npos);
 }
 
 }  // namespace

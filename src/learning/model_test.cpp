@@ -1,5 +1,6 @@
 #include "learning/model.h"
 
+#include "base/result_testing.h"
 #include "data/documents.h"
 #include "data/folders_testing.h"
 #include "learning/model_files.h"
@@ -13,6 +14,7 @@ namespace zkapex {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::refusal;
 
 Batch golden_batch(const std::string& folder) {
   const auto file = Checkpoint::open(kTestData / folder / "input.safetensors");
@@ -78,8 +80,7 @@ TEST(Model, NamesTheTensorThatDoesNotFit) {
   const TemporaryDirectory directory("unfit");
   const auto message_after = [&](const std::function<void(std::vector<Parameter>&)>& edit) {
     write_edited("vit", directory.path(), edit);
-    const auto model = load_model(directory.path());
-    return model.ok() ? std::string() : model.error().message;
+    return refusal(load_model(directory.path()));
   };
   EXPECT_NE(message_after([](auto& t) { t.pop_back(); }).find("has no tensor 'vit.layernorm.weight'"),
             std::string::npos);
@@ -90,7 +91,20 @@ TEST(Model, NamesTheTensorThatDoesNotFit) {
   const std::string shape = message_after([](auto& t) { t[0].value = at::zeros({8}); });
   EXPECT_NE(shape.find("'classifier.bias' has the shape [8], but config.json asks for [7]"), std::string::npos)
       << shape;
-  EXPECT_EQ(message_after([](auto& t) { t.push_back({"vit.pooler.dense.weight", at::zeros({1})}); }), "");
+  EXPECT_EQ(message_after([](auto& t) { t.push_back({"vit.pooler.dense.weight", at::zeros({1})}); }), "(accepted)");
+  const std::string integers = message_after([](auto& t) { t[0].value = at::zeros({7}, at::kLong); });
+  EXPECT_NE(integers.find("'classifier.bias' does not hold floating-point numbers"), std::string::npos) << integers;
+  const std::string twice = message_after([](auto& t) {
+    t.push_back({"vit.layers.0.mlp.fc1.weight", at::zeros({96, 48})});
+  });
+  EXPECT_NE(twice.find("'vit.encoder.layer.0.intermediate.dense.weight' is there under two names"), std::string::npos)
+      << twice;
+}
+
+TEST(Model, IsAFolder) {
+  const fs::path file = kTestData / "vit" / "model.safetensors";
+  EXPECT_NE(refusal(load_model(file)).find("is a file; a model is a folder"), std::string::npos);
+  EXPECT_NE(refusal(save_model(*golden_model("vit"), file / "below")).find("cannot be made"), std::string::npos);
 }
 
 TEST(Model, NewClassifierForOtherClasses) {
@@ -100,7 +114,17 @@ TEST(Model, NewClassifierForOtherClasses) {
   EXPECT_EQ((*model)->config().document->at("id2label").size(), 3U);
   const Tensor* kept = (*model)->parameters().find("vit.layernorm.weight");
   EXPECT_TRUE(at::equal(*kept, *golden_model("vit")->parameters().find("vit.layernorm.weight")));
-  EXPECT_FALSE(load_model(kTestData / "opt", {.classes = 3}).ok());
+  EXPECT_NE(refusal(load_model(kTestData / "opt", {.classes = 3})).find("only an image classifier"), std::string::npos);
+}
+
+TEST(Model, AClassifierWithoutAShapeIsReplaced) {
+  const TemporaryDirectory directory("scalar_classifier");
+  write_edited("vit", directory.path(), [](std::vector<Parameter>& tensors) {
+    for (Parameter& p : tensors) {
+      if (p.name == "classifier.weight") p.value = at::zeros({});
+    }
+  });
+  EXPECT_EQ(refusal(load_model(directory.path(), {.classes = 7})), "(accepted)");
 }
 
 TEST(Model, ConfigurationsThatCannotBe) {
@@ -201,7 +225,7 @@ TEST(SampleGradients, CoveredWeightsByPattern) {
                                         "vit.encoder.layer.1.intermediate.dense.weight"};
   EXPECT_EQ(*covered_weights(*model, {"*.mlp.fc1.weight"}), fc1);
   EXPECT_EQ(*covered_weights(*model, {"*intermediate.dense.weight"}), fc1);
-  EXPECT_NE(covered_weights(*model, {"*fc3*"}).error().message.find("'*fc3*'"), std::string::npos);
+  EXPECT_NE(refusal(covered_weights(*model, {"*fc3*"})).find("'*fc3*'"), std::string::npos);
 }
 
 }  // namespace

@@ -30,23 +30,26 @@ inline std::unique_ptr<Model> tiny_vit(uint64_t seed, at::ScalarType dtype = at:
   return model;
 }
 
+// An IDX file of unsigned bytes.
+inline void write_idx(const std::filesystem::path& path, const std::vector<int>& shape, const std::string& bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out.put(0).put(0).put(8).put(static_cast<char>(shape.size()));
+  for (const int size : shape) out.put(0).put(0).put(static_cast<char>(size >> 8)).put(static_cast<char>(size & 255));
+  out << bytes;
+}
+
 // DIR/PART-images-idx3-ubyte and labels: 8×8 images with a bright row that tells the class (of three), and noise.
 inline void write_synthetic_idx(const std::filesystem::path& directory, const std::string& part, int count,
                                 uint64_t seed) {
-  const auto header = [](std::ofstream& out, std::initializer_list<int> shape) {
-    out.put(0).put(0).put(8).put(static_cast<char>(shape.size()));
-    for (const int size : shape) out.put(0).put(0).put(static_cast<char>(size >> 8)).put(static_cast<char>(size & 255));
-  };
-  std::ofstream images(directory / (part + "-images-idx3-ubyte"), std::ios::binary);
-  std::ofstream labels(directory / (part + "-labels-idx1-ubyte"), std::ios::binary);
-  header(images, {count, 8, 8});
-  header(labels, {count});
+  std::string images, labels;
   SampleRandom random(seed);
   for (int k = 0; k < count; ++k) {
     const int label = static_cast<int>(random.below(3));
-    labels.put(static_cast<char>(label));
-    for (int p = 0; p < 64; ++p) images.put(static_cast<char>(p / 8 == 2 * label + 1 ? 255 : random.below(120)));
+    labels.push_back(static_cast<char>(label));
+    for (int p = 0; p < 64; ++p) images.push_back(static_cast<char>(p / 8 == 2 * label + 1 ? 255 : random.below(120)));
   }
+  write_idx(directory / (part + "-images-idx3-ubyte"), {count, 8, 8}, images);
+  write_idx(directory / (part + "-labels-idx1-ubyte"), {count}, labels);
 }
 
 inline Samples open_samples(const std::filesystem::path& directory, const std::string& part,

@@ -2,21 +2,19 @@
 
 #include <cmath>
 
-#include "data/documents.h"
+#include "base/result_testing.h"
 #include "data/folders_testing.h"
 #include "learning/adaptformer.h"
 #include "learning/evaluation.h"
 #include "learning/lora.h"
 #include "learning/model_files.h"
 #include "learning/synthetic.h"
-#include "learning/tensor_files.h"
-#include "learning/tensor_testing.h"
 #include "learning/torch.h"
 
 namespace zkapex {
 namespace {
 
-namespace fs = std::filesystem;
+using testing::refusal;
 
 void expect_equal_parameters(const Model& a, const Model& b) {
   for (const Parameter& p : a.parameters().all())
@@ -66,7 +64,12 @@ TEST(Optimizer, SchedulesAndClipping) {
   EXPECT_NEAR(p.grad().norm().item<double>(), 1, 1e-5);
 }
 
-class Training : public testing::Test {
+TEST(Method, HasAName) {
+  EXPECT_EQ(*method_named("linear"), Method::kLinearProbe);
+  EXPECT_NE(refusal(method_named("magic")).find("no method 'magic'"), std::string::npos);
+}
+
+class Training : public ::testing::Test {
  protected:
   Training() : directory_("training") { write_synthetic_idx(directory_.path(), "train", 120, 1); }
   [[nodiscard]] Samples samples(int64_t first, int64_t last) const {
@@ -120,18 +123,27 @@ TEST_F(Training, ResumedRunsEndAsUninterruptedOnes) {
   expect_equal_parameters(*whole, *model);
 
   options.rate = 1;
-  EXPECT_NE(train(*model, set, Method::kFull, options).error().message.find("another run"), std::string::npos);
+  EXPECT_NE(refusal(train(*model, set, Method::kFull, options)).find("another run"), std::string::npos);
 }
 
 TEST_F(Training, RefusesWhatCannotWork) {
   const auto model = tiny_vit(1);
   const auto message = [&](const TrainingOptions& options) {
-    return train(*model, samples(0, 8), Method::kFull, options).error().message;
+    return refusal(train(*model, samples(0, 8), Method::kFull, options));
   };
-  EXPECT_NE(message({.epochs = 0}).find("positive"), std::string::npos);
-  EXPECT_NE(message({.rate = -1}).find("learning rate"), std::string::npos);
-  EXPECT_NE(message({.warmup = 1}).find("warm-up"), std::string::npos);
-  EXPECT_FALSE(train(*model, samples(0, 8), Method::kLora, {}).ok());
+  for (const auto& [options, part] : std::vector<std::pair<TrainingOptions, const char*>>{
+           {{.epochs = 0}, "must be positive"},
+           {{.batch = -1}, "must be positive"},
+           {{.rate = 0}, "a learning rate of 0"},
+           {{.rate = std::numeric_limits<double>::infinity()}, "a learning rate of inf"},
+           {{.layer_decay = 0}, "a layer decay of 0"},
+           {{.layer_decay = 1.1}, "a layer decay of 1.1"},
+           {{.warmup = -0.1}, "a warm-up of -0.1"},
+           {{.warmup = 1}, "a warm-up of 1"}}) {
+    EXPECT_NE(message(options).find(part), std::string::npos) << message(options);
+  }
+  EXPECT_NE(refusal(train(*model, {}, Method::kFull, {})).find("nothing to train on"), std::string::npos);
+  EXPECT_NE(refusal(train(*model, samples(0, 8), Method::kLora, {})).find("no adapters"), std::string::npos);
   const at::NoGradGuard no_grad;
   model->parameters().find("classifier.bias")->fill_(std::numeric_limits<float>::quiet_NaN());
   EXPECT_NE(message({}).find("not finite"), std::string::npos);
@@ -161,6 +173,12 @@ TEST_F(Training, AdaptersLeaveTheBackboneAlone) {
   }
 }
 
+TEST(TrainableParameters, ALinearProbeIsOfAClassifier) {
+  const auto model = make_model(*load_model_config(kTestData / "opt"), {});
+  EXPECT_NE(refusal(trainable_parameters(*model, Method::kLinearProbe, 1)).find("needs an image classifier"),
+            std::string::npos);
+}
+
 TEST(TrainableParameters, LayerDecayAndWhatIsDecayed) {
   const auto model = tiny_vit(1);
   const auto parameters = trainable_parameters(*model, Method::kFull, 0.5);
@@ -175,72 +193,6 @@ TEST(TrainableParameters, LayerDecayAndWhatIsDecayed) {
                            p.name.ends_with("projection.weight") || p.name == "classifier.weight")
         << p.name;
   }
-}
-
-// A model in double with LoRA matrices that are not zero.
-std::unique_ptr<Model> with_lora(const LoraOptions& options) {
-  auto model = tiny_vit(1, at::kDouble);
-  EXPECT_TRUE(add_lora(*model, options).ok());
-  at::manual_seed(3);
-  for (const Parameter& p : lora_parameters(*model)) p.value.normal_(0, 0.3);
-  return model;
-}
-
-TEST(Lora, MergingChangesNothing) {
-  const auto model = with_lora({.rank = 3, .alpha = 5});
-  const Tensor image = at::randn({4, 1, 8, 8}, at::kDouble);
-  const Tensor before = model->logits(image);
-  const Tensor bare = tiny_vit(1, at::kDouble)->logits(image);
-  EXPECT_GT(relative_difference(before, bare), 1e-3);
-  merge_lora(*model);
-  EXPECT_TRUE(lora_parameters(*model).empty());
-  EXPECT_LT(relative_difference(model->logits(image), before), 1e-12);
-}
-
-TEST(Lora, PeftFilesComeBack) {
-  const TemporaryDirectory directory("peft");
-  const LoraOptions options{.rank = 2, .alpha = 6, .targets = {"*query.weight", "*output.dense.weight"}};
-  const auto model = with_lora(options);
-  ASSERT_TRUE(save_lora(*model, options, directory.path(), true).ok());
-  const auto config = *read_json(directory.path() / "adapter_config.json");
-  EXPECT_EQ(config["target_modules"].size(), 6U);  // query, attention.output.dense and output.dense of two blocks
-  EXPECT_EQ(config["target_modules"][2], "vit.encoder.layer.0.output.dense");
-  const auto file = Checkpoint::open(directory.path() / "adapter_model.safetensors");
-  EXPECT_NE(file->find("base_model.model.vit.encoder.layer.1.attention.attention.query.lora_A.weight"), nullptr);
-  EXPECT_NE(file->find("base_model.model.classifier.weight"), nullptr);
-  const auto other = tiny_vit(1, at::kDouble);
-  const Status loaded = load_lora(*other, directory.path());
-  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
-  const Tensor image = at::randn({4, 1, 8, 8}, at::kDouble);
-  EXPECT_LT(relative_difference(other->logits(image), model->logits(image)), 1e-6);  // float in the file
-}
-
-TEST(Lora, ScalesPatternsAndRefusals) {
-  const TemporaryDirectory directory("peft_patterns");
-  const std::string module = "base_model.model.vit.layers.0.mlp.fc1";  // transformers' name in memory
-  const auto attach = [&](nlohmann::json config, const std::string& name) {
-    config["r"] = config.value("r", 4), config["lora_alpha"] = config.value("lora_alpha", 8);
-    EXPECT_TRUE(write_json(directory.path() / "adapter_config.json", config).ok());
-    EXPECT_TRUE(
-        write_tensors(directory.path() / "adapter_model.safetensors",
-                      {{name + ".lora_A.weight", at::ones({4, 16})}, {name + ".lora_B.weight", at::ones({24, 4})}})
-            .ok());
-    const auto model = tiny_vit(1);
-    const Status done = load_lora(*model, directory.path());
-    if (!done.ok()) return done.error().message;
-    return fmt::format("{}", model->linears()[4]->lora->scale);
-  };
-  EXPECT_EQ(attach(nlohmann::json::object(), module), "2");
-  EXPECT_EQ(attach({{"use_rslora", true}}, module), "4");
-  EXPECT_EQ(attach({{"alpha_pattern", {{"intermediate.dense", 2}}}}, module), "0.5");
-  EXPECT_EQ(attach({{"r", 16}, {"rank_pattern", {{".*intermediate.dense", 4}}}}, module), "2");
-  EXPECT_NE(attach({{"r", 16}}, module).find("has rank 4, the configuration says 16"), std::string::npos);
-  EXPECT_NE(attach({{"use_dora", true}}, module).find("use_dora"), std::string::npos);
-  EXPECT_NE(attach({{"fan_in_fan_out", true}}, module).find("do not fit"), std::string::npos);
-  EXPECT_NE(attach(nlohmann::json::object(), "base_model.model.vit.layers.7.mlp.fc1").find("no linear map"),
-            std::string::npos);
-  EXPECT_NE(attach(nlohmann::json::object(), "stranger").find("does not start with"), std::string::npos);
-  EXPECT_FALSE(add_lora(*tiny_vit(1), {.targets = {"*stranger*"}}).ok());
 }
 
 }  // namespace
