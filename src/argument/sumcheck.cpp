@@ -259,7 +259,8 @@ class Prover {
           const auto folded = [&](size_t i) {
             using Entry = std::decay_t<decltype(read(0))>;
             const Entry zero = read(2 * i), one = 2 * i + 1 < stored ? read(2 * i + 1) : Entry{};
-            return zero == Entry{} && one == Entry{} ? Scalar::zero() : fold(zero, one);
+            if (from.sparse && zero == Entry{} && one == Entry{}) return Scalar::zero();
+            return fold(zero, one);
           };
           folds_[table] ? fold_pairs(folded, (stored + 1) / 2, from.sparse, to, start, size, out)
                         : read_pairs(folded, (stored + 1) / 2, start, size, out);

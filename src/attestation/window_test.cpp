@@ -29,6 +29,12 @@ TEST_F(WindowTest, HonestWindowsAreAccepted) {
   expect_accepted({.block = 16, .row = 256, .tensors = {1000}, .rows_per_segment = 2, .seed = 4});
 }
 
+// z = Lᵀx of up to 67 bits: tables of more than 64.
+TEST_F(WindowTest, WideWeightsAreAccepted) {
+  expect_accepted(
+      {.block = 16, .row = 256, .bits = 8, .weights = {.fraction_bits = 40, .width = 53}, .floor = 100'000});
+}
+
 // A bound of 57 bits: one of them in the last slack plane, whose other places count nothing.
 TEST_F(WindowTest, SlacksUseAllTheirBits) {
   const TestWindow window({.floor = 1'000'000 * WindowOptions().floor}, pool_);

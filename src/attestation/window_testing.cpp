@@ -181,10 +181,10 @@ Wide TestWindow::residual(uint64_t slot) const {
   Wide sum;
   for (uint64_t i = 0; i < s; ++i) {
     if (!layout.coordinate(slot * s + i) || masked[i]) continue;
-    double y = 0;  // exact: the integers are small
-    for (uint64_t j = 0; j < s; ++j)
-      y += a[i * s + j] * static_cast<double>(theta_u[slot * s + j] - theta_p[slot * s + j]);
-    sum += Wide::square_of(static_cast<int128>(y));
+    int128 y = 0;
+    for (uint64_t j = 0; j < s; ++j)  // entries of a are small integers
+      y += static_cast<int128>(a[i * s + j]) * (theta_u[slot * s + j] - theta_p[slot * s + j]);
+    sum += Wide::square_of(y);
   }
   return sum;
 }

@@ -1,141 +1,15 @@
 // A client's folder over its life: windows that wait, are settled, or are cut short anywhere.
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-
-#include <csignal>
 
 #include "base/outputs.h"
-#include "parties/client_testing.h"
-#include "parties/opens.h"
-#include "parties/settle.h"
-#include "parties/unlearn.h"
+#include "parties/client_folder_testing.h"
 
 namespace zkapex {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::World;
-
-class ClientTest : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    world_ = new World();
-    world_->begin("registered");
-    write_mask("w1", {0, 7, 8, 24});
-    write_mask("w2", {0, 3, 7, 8, 24});
-  }
-  static void TearDownTestSuite() {
-    delete world_;
-    world_ = nullptr;
-  }
-  static void write_mask(const std::string& window, const std::vector<uint64_t>& support) {
-    Mask mask = world_->mask;
-    mask.window = window;
-    mask.support.assign(support.begin(), support.end());
-    ASSERT_TRUE(write_file(at(window + ".zka"), mask.serialize(), {.overwrite = true}).ok());
-  }
-
-  void SetUp() override { fs::copy(at("registered"), client(), fs::copy_options::recursive); }
-  void TearDown() override {
-    fs::remove_all(client());
-    fs::remove_all(at("out"));
-  }
-
-  static Path at(const std::string& name) { return world_->folder / name; }
-  static Path client() { return at("client"); }
-  static ClientFolder files() { return ClientFolder{client()}; }
-  static UnlearnRequest window(const std::string& name, const std::string& out = "a") {
-    fs::create_directories(at("out"));
-    return {.client = client(),
-            .mask = at(name + ".zka"),
-            .op = Operator::kGroupObs,
-            .model_out = at("out/" + out + ".safetensors"),
-            .proof_out = at("out/" + out + ".zka"),
-            .model = {},
-            .store = {}};
-  }
-  static UnlearnReport compute(const std::string& name, const std::string& out = "a") {
-    const auto report = unlearn(window(name, out), world_->settings);
-    EXPECT_TRUE(report.ok()) << report.error().message;
-    return *report;
-  }
-  static std::string refusal(const UnlearnRequest& request, bool force = false) {
-    WorkSettings settings = world_->settings;
-    settings.force = force;
-    const auto report = unlearn(request, settings);
-    return report.ok() ? "" : report.error().message;
-  }
-  static SettleRequest verdict(bool accepted, const std::string& name = "", const Path& proof = {}) {
-    return {.client = client(), .accepted = accepted, .window = name, .proof = proof, .all = proof.empty()};
-  }
-  static std::string refusal(const SettleRequest& request) {
-    const auto report = settle(request);
-    return report.ok() ? "" : report.error().message;
-  }
-  // Why the client cannot be registered anew in its folder; empty if it was.
-  static std::string refusal_to_register(bool force) {
-    WorkSettings settings = world_->settings;
-    settings.force = force;
-    const auto report = register_client({.deployment = at("deployment.zka"),
-                                         .model = at("model.safetensors"),
-                                         .store = at("store.zka"),
-                                         .client = "registered",
-                                         .out = client()},
-                                        settings);
-    return report.ok() ? "" : report.error().message;
-  }
-  static bool says(const std::string& message, std::string_view part) {
-    return message.find(part) != std::string::npos;
-  }
-  static Bytes bytes(const Path& path) { return *read_file(path, 1 << 24); }
-  static std::vector<std::string> names(const History& history) {
-    std::vector<std::string> out;
-    for (const AppliedWindow& applied : history) out.push_back(applied.window);
-    return out;
-  }
-  static std::vector<std::string> history() { return names(read_secret_header(files().secret())->windows); }
-  static std::vector<std::string> pending() {
-    std::vector<std::string> out;
-    const auto attempts = pending_attempts(files());
-    EXPECT_TRUE(attempts.ok()) << attempts.error().message;
-    for (const Attempt& attempt : *attempts) out.push_back(attempt.window);
-    return out;
-  }
-  static unsigned mode(const Path& path) {
-    struct stat info {};
-    EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
-    return info.st_mode & 0777U;
-  }
-  // Every file below the client's folder, with its bytes.
-  static std::map<std::string, Bytes> state() {
-    std::map<std::string, Bytes> out;
-    for (const auto& entry : fs::recursive_directory_iterator(client())) {
-      if (entry.is_regular_file()) out[entry.path().lexically_relative(client()).string()] = bytes(entry.path());
-    }
-    return out;
-  }
-  // Does the work in a child that is killed at its change number `fatal`; false when it has fewer.
-  template <class Work>
-  static bool is_killed(int fatal, const Work& work) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      int change = 0;
-      work([&] {
-        if (change++ == fatal) ::raise(SIGKILL);
-      });
-      ::_exit(0);
-    }
-    int status = 0;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    return WIFSIGNALED(status);
-  }
-
-  static World* world_;
-};
-World* ClientTest::world_ = nullptr;
-
-using Names = std::vector<std::string>;
+using testing::ClientTest;
+using testing::Names;
 
 TEST_F(ClientTest, AWindowWaitsUntilItIsSettled) {
   const Bytes before = bytes(files().secret());
@@ -478,50 +352,6 @@ TEST_F(ClientTest, AClientWithoutWindowsIsReplacedByForce) {
   EXPECT_EQ(refusal_to_register(true), "");
   EXPECT_NE(bytes(files().registration()), before);
   EXPECT_EQ(history(), Names{});
-}
-
-// What a checkpoint opens
-
-TEST_F(ClientTest, ACheckpointOpensTheStateThatItIsTheModelOf) {
-  const auto opened = [&](const Path& model) { return *what_it_opens(client(), model, world_->settings); };
-  EXPECT_TRUE(opened(at("model.safetensors")).settled);
-  const Attempt first = compute("w1", "a").attempt;
-  compute("w2", "b");
-  OpensReport found = opened(at("out/a.safetensors"));
-  EXPECT_FALSE(found.settled);
-  ASSERT_EQ(found.attempts.size(), 1U);
-  EXPECT_EQ(found.attempts[0].id, first.id);
-  EXPECT_EQ(found.difference, "tensor 'covered' is not the committed one");
-  EXPECT_TRUE(opened(at("model.safetensors")).settled);
-  ASSERT_TRUE(settle(verdict(true, "w1")).ok());
-  EXPECT_TRUE(opened(at("out/a.safetensors")).settled);
-  found = opened(at("model.safetensors"));
-  EXPECT_FALSE(found.any());
-  EXPECT_EQ(names(found.windows), Names{"w1"});
-  EXPECT_FALSE(opened(at("out/b.safetensors")).any());
-}
-
-TEST_F(ClientTest, TheFirstTensorThatDiffersIsNamed) {
-  const auto difference = [&](const std::vector<double>& others, const std::string& name = "other") {
-    const Checkpoint model = *Checkpoint::open(at("model.safetensors"));
-    Bytes bytes_of_others;
-    EXPECT_TRUE(append_elements(Dtype::kF64, others, bytes_of_others).ok());
-    const Path path = at("out/other.safetensors");
-    fs::create_directories(at("out"));
-    EXPECT_TRUE(write_checkpoint(path,
-                                 {TensorSource::of(model.tensors()[0].info(), model.tensors()[0].data()),
-                                  TensorSource::of({name, Dtype::kF64, {others.size()}}, bytes_of_others)},
-                                 {}, {.overwrite = true})
-                    .ok());
-    const OpensReport found = *what_it_opens(client(), path, world_->settings);
-    EXPECT_EQ(found.any(), found.difference.empty());
-    return found.difference;
-  };
-  EXPECT_EQ(difference({1, 2, 3}), "");
-  EXPECT_EQ(difference({1, 2, 3.25}), "tensor 'other' is not the committed one");
-  EXPECT_TRUE(says(difference({1, 2, 1e300}), "other"));  // no fixed point at all
-  EXPECT_TRUE(says(difference({1, 2, 3, 4}), "other"));
-  EXPECT_TRUE(says(difference({1, 2, 3}, "another"), "other"));
 }
 
 }  // namespace

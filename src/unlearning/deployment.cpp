@@ -79,9 +79,9 @@ void choose_chunks(const Geometry& g, uint64_t padded_size, uint32_t slack_bits,
   const uint64_t most = std::min(g.row, Deployment::kMaxChunk);
   if (p.other_chunk == 0) p.other_chunk = std::min<uint64_t>(most, uint64_t{1} << 10);
   const auto choices = [&](uint64_t given) {
-    std::vector<uint64_t> out = {given};
-    if (given == 0) out.clear();
-    for (uint64_t chunk = most; given == 0 && chunk > 0; chunk /= 2) out.push_back(chunk);
+    if (given != 0) return std::vector{given};
+    std::vector<uint64_t> out;
+    for (uint64_t chunk = most; chunk > 0; chunk /= 2) out.push_back(chunk);
     return out;
   };
   Parameters best = p;

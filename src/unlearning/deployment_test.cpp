@@ -144,7 +144,7 @@ TEST(Deployment, RefusesUnsupportedParameters) {
   EXPECT_NE(with([](Parameters& p) { p.error = *Decimal::parse("1e-18"); }).find("below one unit"), std::string::npos);
 }
 
-TEST(Deployment, ChunksAreTheLargestThatDoNotWrap) {
+TEST(Deployment, ChunksTakeTheFewestBitsOfThoseThatDoNotWrap) {
   const auto chosen = [](uint64_t block, const Parameters& given) {
     const Geometry geometry{.block = block, .row = std::max<uint64_t>(uint64_t{1} << 17, block * block)};
     const std::vector<TensorInfo> tensors = {{.name = "w", .dtype = Dtype::kF32, .shape = {1 << 20}}};
@@ -157,6 +157,10 @@ TEST(Deployment, ChunksAreTheLargestThatDoNotWrap) {
   Parameters given;
   given.weight_chunk = 1 << 9;
   EXPECT_EQ(chosen(256, given), (std::array<uint64_t, 3>{24, 49, 1024}));
+  // Where both cannot be long, the curvature's are shorter than they could be alone.
+  Parameters fine;
+  fine.curvature_bits = 16;
+  EXPECT_EQ(chosen(256, fine), (std::array<uint64_t, 3>{28, 48, 1024}));
 }
 
 TEST(Deployment, RefusesProjectionsThatProveLittle) {
