@@ -26,9 +26,10 @@ set(precompiled_flags $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds> $<$<CXX_COMPIL
 # PRECOMPILE: headers that take most of the time to compile a file, read once for all of the room.
 # PRECOMPILED_BY: the room whose headers those are; otherwise base's.
 # WITH_TESTS: the same headers for the tests, in place of gtest's.
+# BATCHES: files are compiled several at a time, a third of the work where all of them instantiate the same templates.
 # TESTING: rooms whose _testing.cpp files the tests use.
 function(zkapex_room name)
-  cmake_parse_arguments(ROOM "WITH_TESTS" "PRECOMPILED_BY" "PRECOMPILE;ROOMS;LIBRARIES;TESTING" ${ARGN})
+  cmake_parse_arguments(ROOM "WITH_TESTS;BATCHES" "PRECOMPILED_BY" "PRECOMPILE;ROOMS;LIBRARIES;TESTING" ${ARGN})
   set(folder ${CMAKE_SOURCE_DIR}/src/${name})
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp ${folder}/attacks/*.cpp)
   set(tests ${sources})
@@ -43,6 +44,9 @@ function(zkapex_room name)
   list(TRANSFORM ROOM_ROOMS PREPEND zkapex_)
   add_library(zkapex_${name} STATIC ${sources})
   target_link_libraries(zkapex_${name} PUBLIC zkapex_options ${ROOM_ROOMS} ${ROOM_LIBRARIES})
+  if(ROOM_BATCHES AND ZKAPEX_BATCHES)
+    set_target_properties(zkapex_${name} PROPERTIES UNITY_BUILD ON)
+  endif()
   if(ROOM_PRECOMPILE)
     list(TRANSFORM ROOM_PRECOMPILE PREPEND ${CMAKE_SOURCE_DIR}/src/ REGEX "^[^<]")
     target_precompile_headers(zkapex_${name} PRIVATE ${ROOM_PRECOMPILE})
@@ -117,8 +121,8 @@ if(ZKAPEX_LEARNING OR ZKAPEX_LEARNING_FILES)
   find_package(PNG REQUIRED)
   find_package(JPEG REQUIRED)
   find_package(ZLIB REQUIRED)
-  zkapex_room(data ROOMS base LIBRARIES PNG::PNG JPEG::JPEG ZLIB::ZLIB PRECOMPILE data/documents.h)
-  zkapex_room(tables ROOMS data parties PRECOMPILED_BY data)
+  zkapex_room(data ROOMS base LIBRARIES PNG::PNG JPEG::JPEG ZLIB::ZLIB PRECOMPILE data/documents.h BATCHES)
+  zkapex_room(tables ROOMS data parties PRECOMPILED_BY data BATCHES)
 endif()
 if(ZKAPEX_LEARNING)
   include(cmake/learning.cmake)

@@ -3,6 +3,7 @@
 #include "base/stopwatch.h"
 #include "data/shuffle.h"
 #include "demo/run.h"
+#include "experiments/seeds.h"
 #include "learning/model_files.h"
 #include "parties/admission.h"
 #include "parties/describe.h"
@@ -40,8 +41,9 @@ Status publish_mask(DemoRun& run) {
   ZKAPEX_TRY(const Deployment deployment, zkapex::read_deployment(run.files.deployment()));
   ZKAPEX_TRY(const auto model, load_model(run.files.original(), {.placement = run.placement}));
   ZKAPEX_TRY(const Samples forget, Samples::open(run.splits[0].sets.at("forget"), image_format(), model->config()));
-  ZKAPEX_TRY(const Mask mask, cut_mask(*model, deployment, s.ratio, {},
-                                       forget.batches(32, s.saliency_samples, derived_seed(s.seed, 300)), {}, kWindow));
+  ZKAPEX_TRY(const Mask mask,
+             cut_mask(*model, deployment, s.ratio, {},
+                      forget.batches(32, s.saliency_samples, derived_seed(s.seed, kSaliency)), {}, kWindow));
   const Bytes bytes = mask.serialize();
   ZKAPEX_CHECK(write_file(run.files.mask(), bytes));
   run.report["mask"] = {

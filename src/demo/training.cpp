@@ -1,14 +1,12 @@
 // The demo's learning: the provider's model, the same without the forgotten images, and the clients' own.
 #include "data/shuffle.h"
 #include "demo/run.h"
+#include "experiments/seeds.h"
 #include "learning/model_files.h"
 
 namespace zkapex::demo {
 
 namespace {
-
-// Uses of the run's one seed.
-enum Use : uint64_t { kInitial = 1, kTraining = 2, kPersonal = 10 };
 
 Result<double> train_on(DemoRun& run, Model& model, const SampleSet& set, TrainingOptions options, uint64_t use,
                         const std::string& label) {

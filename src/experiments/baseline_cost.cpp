@@ -21,7 +21,7 @@ struct TrainingPlan {
 };
 
 // One way to unlearn by training: how many entries of products its proof is about.
-struct Method {
+struct Counted {
   std::string key, title, counts;
   double entries = 0;
 };
@@ -116,7 +116,7 @@ class BaselineCost final : public Experiment {
            "\n";
   }
 
-  [[nodiscard]] std::vector<Method> methods() const {
+  [[nodiscard]] std::vector<Counted> methods() const {
     const ProductEntries e = product_entries({});
     const TrainingPlan& t = training_;
     const auto steps = [&](double samples) { return std::ceil(samples / t.batch); };
@@ -147,7 +147,7 @@ class BaselineCost final : public Experiment {
         "by weights "
         "for a step.\n\n| | counted | entries |\n| --- | --- | ---: |\n",
         e.forward, e.backward, e.weights);
-    for (const Method& m : methods()) out += fmt::format("| {} | {} | {:.2e} |\n", m.title, m.counts, m.entries);
+    for (const Counted& m : methods()) out += fmt::format("| {} | {} | {:.2e} |\n", m.title, m.counts, m.entries);
     return out + "\n";
   }
 
@@ -187,11 +187,11 @@ class BaselineCost final : public Experiment {
     };
     row("window", "zkapex, a window", window, blocks * mean(kWindow, "proof_bytes"),
         blocks * mean(kWindow, "verify_s"));
-    for (const Method& m : methods()) {
+    for (const Counted& m : methods()) {
       row(m.key, m.title, m.entries * per_entry(results, "prove_s"), m.entries * per_entry(results, "proof_bytes"),
           m.entries * per_entry(results, "verify_s"));
     }
-    for (const Method& m : methods()) report.table[m.key]["entries"] = m.entries;
+    for (const Counted& m : methods()) report.table[m.key]["entries"] = m.entries;
     panel.series = {std::move(ours), std::move(paper_series)};
     report.chart = {.title = "Proving a window, and proving training instead (estimate)", .panels = {std::move(panel)}};
     const auto memory = results.spread_of(largest(), "peak_rss_bytes");

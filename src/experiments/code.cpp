@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "data/documents.h"
 #include "data/shuffle.h"
+#include "experiments/seeds.h"
 #include "learning/model_files.h"
 #include "learning/runtime.h"
 
@@ -11,8 +12,6 @@ namespace zkapex {
 using nlohmann::json;
 
 namespace {
-
-enum Use : uint64_t { kInitial = 1, kTraining = 2, kPersonal = 10, kBranches = 11 };
 
 json opt_config(const CodeSettings& s, size_t vocabulary) {
   return {{"model_type", "opt"},

@@ -5,6 +5,7 @@
 #include "data/membership.h"
 #include "experiments/code.h"
 #include "experiments/kinds.h"
+#include "experiments/seeds.h"
 #include "learning/evaluation.h"
 #include "learning/mask_tensors.h"
 
@@ -15,8 +16,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-enum Use : uint64_t { kSaliency = 300, kFisher = 400, kMembership = 500, kBaseline = 600 };
-constexpr int64_t kBatch = 64;
+constexpr int64_t kWindowBatch = 64;
 
 struct PublishedMask {
   Deployment deployment;
@@ -29,8 +29,9 @@ Result<PublishedMask> publish(const Code& code) {
   ZKAPEX_TRY(Deployment deployment, mlp_deployment(original / "model.safetensors", "opt", settings));
   ZKAPEX_TRY(const auto model, code.load(original));
   ZKAPEX_TRY(const Samples forget, code.samples("forget"));
-  ZKAPEX_TRY(Mask mask, cut_mask(*model, deployment, settings.ratio, {.seed = code.seed(kSaliency)},
-                                 forget.batches(kBatch, settings.saliency_samples, code.seed(kSaliency)), {}, "llm"));
+  ZKAPEX_TRY(Mask mask,
+             cut_mask(*model, deployment, settings.ratio, {.seed = code.seed(kSaliency)},
+                      forget.batches(kWindowBatch, settings.saliency_samples, code.seed(kSaliency)), {}, "llm"));
   return PublishedMask{std::move(deployment), std::move(mask)};
 }
 
@@ -46,7 +47,7 @@ Status compensate(const Code& code, const Path& folder, Model& personal) {
   ZKAPEX_TRY(const PublishedMask published, publish(code));
   ZKAPEX_TRY(const Samples own, code.samples("personal"));
   const Path store = code.work().scratch / "curvature.zka";
-  ZKAPEX_CHECK(write_curvature(personal, own.batches(kBatch, settings.fisher_samples, code.seed(kFisher)),
+  ZKAPEX_CHECK(write_curvature(personal, own.batches(kWindowBatch, settings.fisher_samples, code.seed(kFisher)),
                                published.deployment, settings.damping, store, code.work().work, "curvature"));
   ZKAPEX_CHECK(apply_operator(published.deployment, published.mask, store, folder / "model.safetensors", personal,
                               *code.work().work.pool));
@@ -77,7 +78,7 @@ Result<ordered_json> figures_of(const Code& code, const Model& model, const Mode
                                   {"personal", "personal-" + on},
                                   {"all", on}}) {
     ZKAPEX_TRY(const Samples samples, code.samples(set));
-    ZKAPEX_TRY(found[name], evaluate(model, samples.batches(kBatch)));
+    ZKAPEX_TRY(found[name], evaluate(model, samples.batches(kWindowBatch)));
     out[name + "_accuracy"] = found[name].accuracy;
     out[name + "_perplexity"] = found[name].perplexity;
   }
@@ -85,7 +86,7 @@ Result<ordered_json> figures_of(const Code& code, const Model& model, const Mode
        {std::pair<std::string, std::string>("forget", "forget"), {"personal", "personal-" + on}}) {
     if (!exact) continue;
     ZKAPEX_TRY(const Samples samples, code.samples(set));
-    ZKAPEX_TRY(out["alignment"][name], alignment(model, *exact, samples.batches(kBatch)));
+    ZKAPEX_TRY(out["alignment"][name], alignment(model, *exact, samples.batches(kWindowBatch)));
   }
   ZKAPEX_TRY(const MembershipResult m,
              membership_inference(found["forget"].losses, found["held_out"].losses, {.seed = code.seed(kMembership)}));

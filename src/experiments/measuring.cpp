@@ -3,12 +3,13 @@
 #include "data/membership.h"
 #include "data/shuffle.h"
 #include "experiments/images.h"
+#include "experiments/seeds.h"
 #include "learning/evaluation.h"
 
 namespace zkapex {
 
 namespace {
-constexpr int64_t kBatch = 128;
+constexpr int64_t kImageBatch = 128;
 }
 
 Result<Samples> OpenImages::open(const std::string& set, const ModelConfig& config) {
@@ -29,13 +30,13 @@ Result<MeasuredSets> MeasuredSets::open(OpenImages& images, const ModelConfig& c
 }
 
 BatchSource MeasuredSets::member_batches() const {
-  return members.batches(kBatch, member_limit, derived_seed(seed, 500));
+  return members.batches(kImageBatch, member_limit, derived_seed(seed, kMembership));
 }
 
 Result<ModelFigures> measure_model(const Model& model, const MeasuredSets& sets) {
   ZKAPEX_TRY(Evaluation members, evaluate(model, sets.member_batches()));
-  ZKAPEX_TRY(Evaluation others, evaluate(model, sets.held_out.batches(kBatch)));
-  ZKAPEX_TRY(const Evaluation personal, evaluate(model, sets.personal.batches(kBatch)));
+  ZKAPEX_TRY(Evaluation others, evaluate(model, sets.held_out.batches(kImageBatch)));
+  ZKAPEX_TRY(const Evaluation personal, evaluate(model, sets.personal.batches(kImageBatch)));
   ZKAPEX_TRY(const MembershipResult m,
              membership_inference(members.losses, others.losses, {.seed = derived_seed(sets.seed, 501)}));
   return ModelFigures{.forget = others.accuracy,
@@ -54,7 +55,7 @@ Result<ModelFigures> measure_model(const Model& model, const MeasuredSets& sets)
 Result<Alignments> measure_alignments(const Model& model, const Model& exact, const MeasuredSets& sets) {
   Alignments out;
   ZKAPEX_TRY(out.forget, alignment(model, exact, sets.member_batches()));
-  ZKAPEX_TRY(out.personal, alignment(model, exact, sets.personal.batches(kBatch)));
+  ZKAPEX_TRY(out.personal, alignment(model, exact, sets.personal.batches(kImageBatch)));
   return out;
 }
 

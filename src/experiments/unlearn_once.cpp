@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "experiments/seeds.h"
 #include "learning/baselines.h"
 #include "learning/evaluation.h"
 #include "learning/mask_tensors.h"
@@ -11,8 +12,6 @@ namespace zkapex {
 using nlohmann::ordered_json;
 
 namespace {
-
-enum Use : uint64_t { kSaliency = 300, kRetained = 301, kFisher = 400, kBaseline = 600 };
 
 constexpr const char* kWindow = "experiment";
 

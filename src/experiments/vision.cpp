@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "data/shuffle.h"
+#include "experiments/seeds.h"
 #include "learning/model_files.h"
 #include "learning/runtime.h"
 
@@ -12,8 +13,6 @@ using nlohmann::json;
 namespace {
 
 // Uses of a seed. Those of masks, curvature and baselines are in unlearn_once.cpp.
-enum Use : uint64_t { kInitial = 1, kTraining = 2, kPersonal = 10, kBranches = 11 };
-
 std::string digest_of(const SampleSet& set) {
   const std::string text = json{{"source", set.source.text()}, {"indices", set.indices}}.dump();
   return to_hex(sha256(view(text)));
