@@ -23,6 +23,11 @@ def eq(a, b):
     return prod_mod(x * y + (1 - x) * (1 - y) for x, y in zip(a, b, strict=True))
 
 
+def eq3(a, b, c):
+    """eq(a, i) eq(b, i), as a multilinear function of i, at c: Π_t (a_t b_t c_t + (1 − a_t)(1 − b_t)(1 − c_t))"""
+    return prod_mod(x * y * z + (1 - x) * (1 - y) * (1 - z) for x, y, z in zip(a, b, c, strict=True))
+
+
 def eq_table(point):
     """eq(point, i) for every i of the cube."""
     table = [1]

@@ -9,7 +9,7 @@ from deployment import Deployment, Mask
 from files import ModelCommitment, ProofFile
 from multilinear import eq_table
 from registration import Registered
-from ristretto import BASE
+from ristretto import BASE, ORDER
 from test_files import deployment_file, mask_file
 from test_projection import ReplayTest, Sender, bit_rows, project, prove_projection
 from window import Plan, Window
@@ -179,9 +179,11 @@ class SegmentProver:
         eta = channel.transcript.challenge("eta")
         rho_l = eq_table(rho[s.slot_variables :])
         folded = [sum(e * entry for e, entry in zip(rho_l, row)) for factor in factors for row in factor]
-        slot = [e for e in eq_table(rho[: s.slot_variables]) for _ in range(SIDE)]
-        tables = [slot, folded, eq_table(r), x]
-        _, at = channel.sumcheck("product 2", s.variables, 3, tables, lambda e, l, at_r, x: e * l * (at_r + eta * x))
+        slot = eq_table(rho[: s.slot_variables])
+        at_rho = [e for e in slot for _ in range(SIDE)]
+        at_both = [e * at % ORDER for e, at in zip(slot, r_b) for _ in range(SIDE)]
+        tables = [at_rho, folded, at_both, x, r_j * self.slots]
+        _, at = channel.sumcheck("product 2", s.variables, 3, tables, lambda e, l, b, x, j: l * (b * j + eta * e * x))
         channel.send("L, x, Lx", at[1], at[3], at[1] * at[3])
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from argument import MAX_FORKS, Expression, Pair, Proof, Shape, Verifier, decode_points, settle
 from deployment import Segment, make_segments
 from files import ModelCommitment, reject_if
-from multilinear import eq, eq_factors, eq_table, log2_ceil, multiply_factors, power_factors, powers, prefix
+from multilinear import eq, eq3, eq_factors, eq_table, log2_ceil, multiply_factors, power_factors, powers, prefix
 from projection import Projection, plane_rows
 from ristretto import ORDER
 from transcript import Transcript
@@ -195,7 +195,8 @@ class SegmentReplay:
     def products_with_the_factor(self):
         """y = A x at r, by two products with L. With v(b, l) = eq(r_b, b) Σ_j eq(r_j, j) L_b[j, l] and z = Lᵀ x:
         y(r) − μ x(r) = Σ_{b,l} v z, to ρ; then both at once
-        v(ρ) + η z(ρ) = Σ_{b,j} eq(ρ_b, b) L(b, j, ρ_l) (eq(r, (b, j)) + η x(b, j)), to σ."""
+        v(ρ) + η z(ρ) = Σ_{b,j} L(b, j, ρ_l) (e(b) eq(r_j, j) + η eq(ρ_b, b) x(b, j)), to σ, e multilinear with
+        e(b) = eq(ρ_b, b) eq(r_b, b)."""
         s, channel, verifier = self.s, self.channel, self.verifier
         self.rho, claim = channel.sumcheck("product 1", s.variables, 2, self.y - self.x * self.deployment.floor)
         v, z, vz = channel.receive("v, z, vz", 3)
@@ -204,8 +205,10 @@ class SegmentReplay:
         eta = self.transcript.challenge("eta")
         self.sigma, claim = channel.sumcheck("product 2", s.variables, 3, v + z * eta)
         self.factor, self.x_sigma, factor_x = channel.receive("L, x, Lx", 3)
-        slots = eq(self.rho[: s.slot_variables], self.sigma[: s.slot_variables])
-        verifier.require_zero(claim - self.factor * (slots * eq(self.r, self.sigma)) - factor_x * (slots * eta))
+        rho_b, r_b, sigma_b = (point[: s.slot_variables] for point in (self.rho, self.r, self.sigma))
+        at_row = eq(self.r[s.slot_variables :], self.sigma[s.slot_variables :])
+        at_factor, at_product = eq3(rho_b, r_b, sigma_b) * at_row, eq(rho_b, sigma_b) * eta
+        verifier.require_zero(claim - self.factor * at_factor - factor_x * at_product)
         verifier.products.append((self.factor, self.x_sigma, factor_x))
 
     def open(self):

@@ -71,12 +71,13 @@ void signed_windows(const Wide& value, const Plan& plan, int16_t* out, size_t st
   }
 }
 
-// Σ value(k)·point k, where value(k) is a Wide of at most `bits` bits with its sign.
+// Σ value(k)·point k, where value(k) is a Wide of at most `bits` bits with its sign; for so many threads of the pool.
 template <class Value>
-Point sum_by_buckets(const Value& value, unsigned bits, const PreparedPoints& points, ThreadPool& pool) {
+Point sum_by_buckets(const Value& value, unsigned bits, const PreparedPoints& points, ThreadPool& pool,
+                     size_t threads) {
   if (points.size() == 0) return {};
   const GroupKernels& kernels = points.kernels();
-  const Plan plan = make_plan(points.size(), bits, pool.size());
+  const Plan plan = make_plan(points.size(), bits, threads);
   const size_t padded = plan.parts * plan.part_size;  // less than size + parts
   std::vector<int16_t, WipingAllocator<int16_t>> digits(plan.windows * padded, 0);
   pool.for_ranges(points.size(), 1024, [&](size_t begin, size_t end) {
@@ -110,6 +111,17 @@ Point sum_by_buckets(const Value& value, unsigned bits, const PreparedPoints& po
   return total;
 }
 
+Point sum_small(std::span<const int64_t> values, const PreparedPoints& points, ThreadPool& pool, size_t threads) {
+  uint64_t used = 0;  // v or −v − 1, whichever is not negative, has the bits of v without its sign
+  for (int64_t v : values) used |= static_cast<uint64_t>(v ^ (v >> 63));
+  const unsigned bits = static_cast<unsigned>(std::bit_width(used)) + 1;
+  const auto value = [&](size_t k) {
+    const uint64_t sign = static_cast<uint64_t>(values[k] >> 63);
+    return Wide{static_cast<uint64_t>(values[k]), sign, sign, sign};
+  };
+  return sum_by_buckets(value, bits, points, pool, threads);
+}
+
 Status check_lengths(size_t scalars, size_t points) {
   if (scalars != points)
     return error("a sum of {} scalars over {} points: there must be one for each", scalars, points);
@@ -127,7 +139,7 @@ PreparedPoints::PreparedPoints(std::span<const AffinePoint> points, ThreadPool& 
 
 Result<Point> msm_var(std::span<const Scalar> scalars, const PreparedPoints& points, ThreadPool& pool) {
   ZKAPEX_CHECK(check_lengths(scalars.size(), points.size()));
-  return sum_by_buckets([&](size_t k) { return scalars[k].canonical_limbs(); }, kScalarBits, points, pool);
+  return sum_by_buckets([&](size_t k) { return scalars[k].canonical_limbs(); }, kScalarBits, points, pool, pool.size());
 }
 
 Result<Point> msm_var(std::span<const Scalar> scalars, std::span<const AffinePoint> points, ThreadPool& pool,
@@ -144,14 +156,23 @@ Result<Point> msm_var(std::span<const Scalar> scalars, std::span<const Point> po
 
 Result<Point> msm_small_var(std::span<const int64_t> values, const PreparedPoints& points, ThreadPool& pool) {
   ZKAPEX_CHECK(check_lengths(values.size(), points.size()));
-  uint64_t used = 0;  // v or −v − 1, whichever is not negative, has the bits of v without its sign
-  for (int64_t v : values) used |= static_cast<uint64_t>(v ^ (v >> 63));
-  const unsigned bits = static_cast<unsigned>(std::bit_width(used)) + 1;
-  const auto value = [&](size_t k) {
-    const uint64_t sign = static_cast<uint64_t>(values[k] >> 63);
-    return Wide{static_cast<uint64_t>(values[k]), sign, sign, sign};
-  };
-  return sum_by_buckets(value, bits, points, pool);
+  return sum_small(values, points, pool, pool.size());
+}
+
+Result<std::vector<Point>> msm_rows_var(std::span<const int64_t> values, const PreparedPoints& points,
+                                        ThreadPool& pool) {
+  const size_t n = points.size();
+  if (n == 0 || values.size() % n != 0) return error("{} integers do not fill rows of {}", values.size(), n);
+  std::vector<Point> out(values.size() / n);
+  // A row by one thread: several threads at one row wait for each other. Unless there are too few of them.
+  const size_t threads = out.size() < pool.size() ? pool.size() : 1;
+  const auto sum = [&](size_t t) { out[t] = sum_small(values.subspan(t * n, n), points, pool, threads); };
+  if (threads == 1) {
+    pool.for_each(out.size(), sum);
+  } else {
+    for (size_t t = 0; t < out.size(); ++t) sum(t);
+  }
+  return out;
 }
 
 Result<Point> msm_small_var(std::span<const int64_t> values, std::span<const AffinePoint> points, ThreadPool& pool,

@@ -44,6 +44,9 @@ class PreparedPoints {
                                           ThreadPool& pool);
 [[nodiscard]] Result<Point> msm_small_var(std::span<const int64_t> values, std::span<const AffinePoint> points,
                                           ThreadPool& pool, const GroupKernels& kernels = group_kernels());
+// One sum for each row of as many values as there are points.
+[[nodiscard]] Result<std::vector<Point>> msm_rows_var(std::span<const int64_t> values, const PreparedPoints& points,
+                                                      ThreadPool& pool);
 
 // Σ_t weights[t]·points[j + t · stride] for every j < stride, where points beyond the last count as the identity: how a
 // list of generators folds.

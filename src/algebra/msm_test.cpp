@@ -113,6 +113,26 @@ TEST_P(Msm, SmallValuesAgreeWithNaiveSum) {
   }
 }
 
+// Fewer rows than threads, as many, and more: however the work is divided.
+TEST_P(Msm, RowsAreSumsOfTheirOwn) {
+  const std::vector<AffinePoint> points = batch_to_affine(testing::many_points(rng, 37));
+  ThreadPool pool(3);
+  const PreparedPoints prepared(points, pool, kernels);
+  for (const size_t rows : {0U, 1U, 2U, 3U, 7U}) {
+    std::vector<int64_t> values(rows * points.size());
+    for (int64_t& v : values) v = static_cast<int64_t>(rng());
+    const auto found = msm_rows_var(values, prepared, pool);
+    ASSERT_TRUE(found.ok());
+    ASSERT_EQ(found->size(), rows);
+    for (size_t t = 0; t < rows; ++t) {
+      const auto row = std::span(values).subspan(t * points.size(), points.size());
+      EXPECT_EQ((*found)[t], *msm_small_var(row, prepared, pool));
+    }
+  }
+  EXPECT_FALSE(msm_rows_var(std::vector<int64_t>(36), prepared, pool).ok());
+  EXPECT_FALSE(msm_rows_var({}, PreparedPoints({}, pool, kernels), pool).ok());
+}
+
 TEST_P(Msm, WrongLengthsAreErrors) {
   ThreadPool pool(1);
   const std::vector<Point> points(3, Point::base());

@@ -44,6 +44,15 @@ Scalar eq(std::span<const Scalar> a, std::span<const Scalar> b) {
   return out;
 }
 
+Scalar eq(std::span<const Scalar> a, std::span<const Scalar> b, std::span<const Scalar> c) {
+  ZKAPEX_BOUND(a.size() == b.size() && a.size() == c.size());
+  Scalar out = Scalar::one();
+  for (size_t t = 0; t < a.size(); ++t) {
+    out *= a[t] * b[t] * c[t] + (Scalar::one() - a[t]) * (Scalar::one() - b[t]) * (Scalar::one() - c[t]);
+  }
+  return out;
+}
+
 void fold_low(std::vector<Scalar>& table, const Scalar& x) {
   const size_t pairs = table.size() / 2;
   for (size_t i = 0; i < pairs; ++i) {

@@ -17,6 +17,8 @@ namespace zkapex {
 
 // The multilinear extension of equality: the product over t of a_t b_t + (1 - a_t)(1 - b_t); same number of variables.
 [[nodiscard]] Scalar eq(std::span<const Scalar> a, std::span<const Scalar> b);
+// That of eq(a, i) eq(b, i) at c: the product over t of a_t b_t c_t + (1 - a_t)(1 - b_t)(1 - c_t).
+[[nodiscard]] Scalar eq(std::span<const Scalar> a, std::span<const Scalar> b, std::span<const Scalar> c);
 
 // Binds the least significant variable to x, in place: new[i] = t[2i] + x (t[2i+1] - t[2i]). The table is a prefix: an
 // odd last element is paired with a virtual zero.

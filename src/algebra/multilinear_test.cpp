@@ -49,6 +49,15 @@ TEST_F(MultilinearTest, EqTableAndEq) {
   }
 }
 
+TEST_F(MultilinearTest, EqOfThreeIsTheExtensionOfAProduct) {
+  for (size_t variables = 0; variables <= 4; ++variables) {
+    const std::vector<Scalar> a = random_vector(variables), b = random_vector(variables), c = random_vector(variables);
+    std::vector<Scalar> product = eq_table(a);
+    for (size_t i = 0; i < product.size(); ++i) product[i] *= eq_plain(b, i);
+    EXPECT_EQ(eq(a, b, c), evaluate(product, c));
+  }
+}
+
 TEST_F(MultilinearTest, EqIsSymmetricAndMultilinear) {
   const std::vector<Scalar> a = random_vector(5), b = random_vector(5);
   EXPECT_EQ(eq(a, b), eq(b, a));

@@ -1,6 +1,7 @@
 #include "algebra/row_commit.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "algebra/msm.h"
@@ -181,14 +182,18 @@ class ChunkSummer {
   std::vector<uint16_t, WipingAllocator<uint16_t>> indices_;  // a column of stride() rows per chunk
 };
 
-// Threads split the chunks, so that each table is built once; their sums are added at the end.
+// Threads split the chunks, so that each table is built once, and take more of them as they get ready; their sums are
+// added at the end.
 void commit_batch(std::span<const AffinePoint> generators, const PackedRows& rows, ThreadPool& pool,
                   const GroupKernels& kernels, std::span<Point> out) {
   const size_t chunks = ChunkSummer::chunks(rows), tasks = std::min<size_t>(pool.size(), chunks);
+  const size_t parts = std::min(chunks, 32 * tasks);
+  std::atomic<size_t> next{0};
   std::vector<std::vector<ExtendedPoint>> sums(tasks);
   pool.for_each(tasks, [&](size_t task) {
     ChunkSummer summer(generators, rows, kernels);
-    summer.add_chunks(task * chunks / tasks, (task + 1) * chunks / tasks);
+    for (size_t part = next++; part < parts; part = next++)
+      summer.add_chunks(part * chunks / parts, (part + 1) * chunks / parts);
     sums[task] = summer.sums();
   });
   for (size_t r = 0; r < out.size(); ++r) out[r] = Point(sums[0][r]);

@@ -41,8 +41,8 @@ struct LinkPoint {
 };
 
 // Digits of base 256, each from −128 to 127; d-th of all values after one another.
-std::vector<int8_t> digits_of(std::span<const int64_t> values, size_t digits, ThreadPool& pool) {
-  std::vector<int8_t> out(values.size() * digits);
+UnsetVector<int8_t> digits_of(std::span<const int64_t> values, size_t digits, ThreadPool& pool) {
+  UnsetVector<int8_t> out(values.size() * digits);
   pool.for_ranges(values.size(), 4096, [&](size_t begin, size_t end) {
     for (size_t k = begin; k < end; ++k) {
       int64_t rest = values[k];
@@ -92,7 +92,7 @@ class Projector {
  private:
   void add_rows(std::span<const int8_t> entries) {
     start(entries.size());
-    add_digit(entries.data(), 0);
+    add_all(entries.data(), entries.size(), 1);
     flush_whole_rows();
   }
   void add_rows(std::span<const int16_t> entries) {
@@ -103,8 +103,8 @@ class Projector {
 
   void add_digits(std::span<const int64_t> entries, size_t count) {
     start(entries.size());
-    const std::vector<int8_t> digits = digits_of(entries, count, pool_);
-    for (size_t d = 0; d < count; ++d) add_digit(digits.data() + d * entries.size(), d);
+    const UnsetVector<int8_t> digits = digits_of(entries, count, pool_);
+    add_all(digits.data(), entries.size(), count);
     flush_whole_rows();
   }
 
@@ -113,18 +113,24 @@ class Projector {
     first_ = buffer_.size();
     buffer_.resize(first_ + rows_ * shape_.values_per_row());
   }
-  void add_digit(const int8_t* digits, size_t place) {
-    const size_t padded = size_t{1} << shape_.count_variables(), n = shape_.row_length;
-    sums_.resize(rows_ * shape_.count);
-    for (size_t c = 0; c < live_.size(); ++c) {
-      matrix_.multiply({digits + c * shape_.chunk, rows_, n, live_[c]}, sums_, pool_);
-      for (size_t t = 0; t < rows_; ++t) {
-        uint64_t* to = buffer_.data() + first_ + (t * live_.size() + c) * padded;
-        for (size_t q = 0; q < shape_.count; ++q) {
-          to[q] += static_cast<uint64_t>(int64_t{sums_[t * shape_.count + q]}) << (8 * place);
-        }
+  // `count` digits of `size` entries each, in parallel by chunk and some rows.
+  void add_all(const int8_t* digits, size_t size, size_t count) {
+    constexpr size_t kRowsAtOnce = 32;
+    const size_t parts = (rows_ + kRowsAtOnce - 1) / kRowsAtOnce;
+    pool_.for_each(live_.size() * parts, [&](size_t task) {
+      const size_t chunk = task / parts, first = task % parts * kRowsAtOnce;
+      const size_t rows = std::min(kRowsAtOnce, rows_ - first);
+      std::vector<int32_t> sums(rows * shape_.count);
+      for (size_t d = 0; d < count; ++d) {
+        const int8_t* vectors = digits + d * size + first * shape_.row_length + chunk * shape_.chunk;
+        matrix_.multiply({vectors, rows, shape_.row_length, live_[chunk]}, sums, pool_);
+        for (size_t t = 0; t < rows; ++t) add_sums(std::span(sums).subspan(t * shape_.count), first + t, chunk, 8 * d);
       }
-    }
+    });
+  }
+  void add_sums(std::span<const int32_t> sums, size_t row, size_t chunk, size_t shift) {
+    uint64_t* to = buffer_.data() + first_ + ((row * live_.size() + chunk) << shape_.count_variables());
+    for (size_t q = 0; q < shape_.count; ++q) to[q] += static_cast<uint64_t>(int64_t{sums[q]}) << shift;
   }
   void flush_whole_rows() { flush(buffer_.size() / shape_.row_length * shape_.row_length); }
   void flush(size_t words) {
@@ -147,7 +153,6 @@ class Projector {
   size_t digits_ = 1;
   std::vector<uint64_t> buffer_;  // values of v that make no whole row yet
   size_t rows_ = 0, first_ = 0;   // of what is being added: how many, and where its values begin
-  std::vector<int32_t> sums_;
   size_t unit_ = 0, unit_left_;
 };
 

@@ -25,13 +25,8 @@ Result<CommittedRows> commit_rows_var(const Generators& generators, const Packed
 
 Result<CommittedRows> commit_integers_var(const Generators& generators, std::span<const int64_t> values,
                                           size_t row_length, Nonces& nonces, ThreadPool& pool) {
-  if (values.size() % row_length != 0) return error("{} integers do not fill rows of {}", values.size(), row_length);
-  std::vector<Point> points;
-  for (size_t k = 0; k < values.size(); k += row_length) {
-    ZKAPEX_TRY(const Point row,
-               msm_small_var(values.subspan(k, row_length), generators.positions().first(row_length), pool));
-    points.push_back(row);
-  }
+  const PreparedPoints positions(generators.positions().first(row_length), pool);
+  ZKAPEX_TRY(std::vector<Point> points, msm_rows_var(values, positions, pool));
   return blind_rows_var(std::move(points), generators, nonces, pool);
 }
 

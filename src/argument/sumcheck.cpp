@@ -156,7 +156,7 @@ class Prover {
 
   // A table of scalars is folded where it is, others into a new one.
   void begin_fold(size_t table) {
-    auto* scalars = std::get_if<std::vector<Scalar>>(&problem_.tables[table].values);
+    auto* scalars = std::get_if<SumcheckTable::Scalars>(&problem_.tables[table].values);
     if (scalars == nullptr) fresh_[table].resize((length(table) + 1) / 2);
     target_[table] = scalars == nullptr ? fresh_[table].data() : scalars->data();
     folds_[table] = true;
@@ -181,7 +181,7 @@ class Prover {
     for (size_t t = 0; t < folds_.size(); ++t) {
       if (!folds_[t]) continue;
       const size_t size = length(t);
-      if (auto* scalars = std::get_if<std::vector<Scalar>>(&problem_.tables[t].values)) {
+      if (auto* scalars = std::get_if<SumcheckTable::Scalars>(&problem_.tables[t].values)) {
         for (const auto& [begin, end] : ranges) {
           if (begin < size)
             std::copy_n(&(*scalars)[stored_at(t, begin, begin)], std::min(end, size) - begin, &(*scalars)[begin]);
@@ -198,7 +198,7 @@ class Prover {
   // Where entry i of a folded table is put by the thread whose range begins at entry `begin`. In place it must not
   // touch what other threads still read, entries 2 begin on are its own.
   [[nodiscard]] size_t stored_at(size_t table, size_t begin, size_t i) const {
-    return std::holds_alternative<std::vector<Scalar>>(problem_.tables[table].values) ? begin + i : i;
+    return std::holds_alternative<SumcheckTable::Scalars>(problem_.tables[table].values) ? begin + i : i;
   }
 
   void fold_last() {
@@ -217,10 +217,7 @@ class Prover {
     return std::visit([](const auto& values) { return as_scalar(entry_of(values, 0)); }, table.values);
   }
 
-  template <class Entry>
-  static Entry entry_of(const std::vector<Entry>& values, size_t i) {
-    return values[i];
-  }
+  static Scalar entry_of(const SumcheckTable::Scalars& values, size_t i) { return values[i]; }
   template <class Integer>
   static Integer entry_of(std::span<const Integer> values, size_t i) {
     return values[i];
@@ -231,11 +228,6 @@ class Prover {
   static Scalar entry_of(const SumcheckTable::Blocks& values, size_t i) { return values.block[i >> values.block_bits]; }
   static Scalar entry_of(const SumcheckTable::Periodic& values, size_t i) {
     return values.period[i & (values.period.size() - 1)];
-  }
-  static Scalar entry_of(const SumcheckTable::Mixed& values, size_t i) {
-    const size_t period = values.period.size();
-    const Scalar product = values.block[i / period] * values.period[i & (period - 1)];
-    return i < values.x.size() ? product + values.weight * Scalar::from_i64(values.x[i]) : product;
   }
   static Scalar as_scalar(const Scalar& entry) { return entry; }
   static Scalar as_scalar(int128 entry) { return unscaled(entry); }
@@ -394,11 +386,11 @@ class Prover {
   std::optional<BitPlaneProver> bits_;
   std::vector<Scalar> factor_;  // what a table's stored values are multiplied by: R for integers
   unsigned round_ = 0;
-  Scalar pending_;                           // the challenge by which the tables are still to be folded
-  std::vector<bool> folds_;                  // the tables that this round folds and stores
-  std::vector<std::vector<Scalar>> fresh_;   // what becomes of those that were not scalars
-  std::vector<Scalar*> target_;              // where a folded table begins
-  std::vector<std::optional<Scalar>> late_;  // the challenge before it, by which compact tables are folded when read
+  Scalar pending_;                             // the challenge by which the tables are still to be folded
+  std::vector<bool> folds_;                    // the tables that this round folds and stores
+  std::vector<SumcheckTable::Scalars> fresh_;  // what becomes of those that were not scalars
+  std::vector<Scalar*> target_;                // where a folded table begins
+  std::vector<std::optional<Scalar>> late_;    // the challenge before it, by which compact tables are folded when read
   Scalar eq_zero_, eq_one_;
   Scalar scale_ = Scalar::one();  // eq at the variables bound so far
   EqRound eq_;

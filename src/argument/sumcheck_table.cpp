@@ -6,8 +6,7 @@ size_t SumcheckTable::length() const {
   if (const auto* chosen = std::get_if<Chosen>(&values)) return chosen->bytes.size();
   if (const auto* blocks = std::get_if<Blocks>(&values)) return blocks->block.size() << blocks->block_bits;
   if (const auto* periodic = std::get_if<Periodic>(&values)) return periodic->length;
-  if (const auto* mixed = std::get_if<Mixed>(&values)) return mixed->block.size() * mixed->period.size();
-  if (const auto* scalars = std::get_if<std::vector<Scalar>>(&values)) return scalars->size();
+  if (const auto* scalars = std::get_if<Scalars>(&values)) return scalars->size();
   if (const auto* small = std::get_if<std::span<const int64_t>>(&values)) return small->size();
   if (const auto* wide = std::get_if<std::span<const int128>>(&values)) return wide->size();
   return std::get<std::span<const uint8_t>>(values).size();
@@ -30,8 +29,7 @@ bool SumcheckTable::fold_structure(const Scalar& challenge) {
       --blocks->block_bits;
       return true;
     }
-    std::vector<Scalar> entries = std::move(blocks->block);
-    values = std::move(entries);
+    values = Scalars(blocks->block.begin(), blocks->block.end());
     return false;
   }
   auto* periodic = std::get_if<Periodic>(&values);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algebra/scalar.h"
+#include "base/unset_vector.h"
 
 namespace zkapex {
 
@@ -26,14 +27,14 @@ struct SumcheckTable {
     std::vector<Scalar> period;
     size_t length = 0;
   };
-  struct Mixed {  // block[i / |period|] period[i % |period|] + weight x[i]; |period| is a power of two
-    std::vector<Scalar> block, period;
-    Scalar weight;
-    std::span<const int64_t> x;
-  };
   // int64: cheapest below 2^56; int128: |v| < 2^126; bytes: 0 and 1.
-  using Values = std::variant<std::vector<Scalar>, std::span<const int64_t>, std::span<const int128>,
-                              std::span<const uint8_t>, Chosen, Blocks, Periodic, Mixed>;
+  using Scalars = UnsetVector<Scalar>;
+  using Values = std::variant<Scalars, std::span<const int64_t>, std::span<const int128>, std::span<const uint8_t>,
+                              Chosen, Blocks, Periodic>;
+
+  SumcheckTable(Values given, bool is_sparse = false) : values(std::move(given)), sparse(is_sparse) {}
+  // A short one.
+  SumcheckTable(const std::vector<Scalar>& given) : values(Scalars(given.begin(), given.end())) {}
 
   Values values;
   bool sparse = false;  // public, and mostly zero: where it is, time is saved

@@ -120,9 +120,6 @@ TEST_F(SumcheckTest, StructuredTables) {
         for (auto& b : bits) b = rng_() % 2;
         std::vector<int128> wide(live);
         for (auto& v : wide) v = static_cast<int64_t>(rng_());
-        std::vector<int64_t> small(live);
-        for (auto& v : small) v = static_cast<int64_t>(rng_());
-        const Scalar weight = scalar();
         const std::span<const uint8_t> chosen(bytes), dense(bits);
         Sumcheck problem{
             .variables = variables, .degree = 3, .tables = {}, .terms = {}, .eq_point = scalars(variables), .bits = {}};
@@ -131,21 +128,18 @@ TEST_F(SumcheckTest, StructuredTables) {
                           {SumcheckTable::Chosen{block, side, chosen}, true},
                           {chosen, true},
                           {dense},
-                          {wide},
-                          {SumcheckTable::Mixed{block, period, weight, small}}};
+                          {wide}};
         problem.terms = {{scalar(), {0}},       {scalar(), {0, 4}},       {scalar(), {0, 5, 5}},
                          {scalar(), {0, 1, 4}}, {scalar(), {2, 5, 5}},    {scalar(), {2, 4}},
                          {scalar(), {3, 5, 5}}, {scalar(), {3, 5}, true}, {scalar(), {0, 5}, true},
-                         {scalar(), {1}, true}, {scalar(), {6, 5}, true}, {scalar(), {0, 6, 6}}};
+                         {scalar(), {1}, true}};
         Plain plain;
-        plain.tables.resize(7);
+        plain.tables.resize(6);
         for (size_t i = 0; i < size; ++i) {
           plain.tables[0].push_back(block[i >> side]);
           plain.tables[1].push_back(period[i % period.size()]);
           plain.tables[2].push_back(bytes[i] != 0 ? block[i >> side] : Scalar::zero());
           plain.tables[3].push_back(Scalar::from_u64(bytes[i]));
-          plain.tables[6].push_back(block[i >> side] * period[i % period.size()] +
-                                    (i < live ? weight * Scalar::from_i64(small[i]) : Scalar::zero()));
         }
         for (size_t i = 0; i < live; ++i) {
           plain.tables[4].push_back(Scalar::from_u64(bits[i]));

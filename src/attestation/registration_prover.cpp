@@ -32,7 +32,7 @@ Result<CommittedRows> commit_curvature(const Deployment& deployment, const Proje
   const uint64_t rows = shape.rows, s = geometry.stride(), squares = geometry.row / (s * s);
   const unsigned bits = deployment.parameters().curvature_bits;
   CommittedRows out;
-  std::vector<Entry> entries;
+  UnsetVector<Entry> entries;
   for (uint64_t first = 0; first < rows; first += kRowsAtOnce) {
     const uint64_t count = std::min(kRowsAtOnce, rows - first);
     const uint64_t lines = std::clamp<uint64_t>(batch_bytes / (count * s * sizeof(Entry)), 1, s);

@@ -35,8 +35,8 @@ class WeighedColumns {
 
  private:
   bool narrow_ = true;
-  std::vector<int64_t> narrow_entries_;
-  std::vector<int128> wide_entries_;
+  UnsetVector<int64_t> narrow_entries_;
+  UnsetVector<int128> wide_entries_;
 };
 
 class SegmentProver {
@@ -234,7 +234,7 @@ class SegmentProver {
   Status stationarity() {
     const size_t s = stride();
     const std::vector<Scalar> slot = eq_table(slot_part(bits_.r)), row = eq_table(side_part(bits_.r));
-    std::vector<Scalar> v(segment_.size());  // v(b, l) = eq(r_b, b) Σ_j eq(r_j, j) L_b[j, l]
+    SumcheckTable::Scalars v(segment_.size());  // v(b, l) = eq(r_b, b) Σ_j eq(r_j, j) L_b[j, l]
     ZKAPEX_CHECK(for_squares([&](uint64_t first, uint64_t count, const Squares& squares) {
       for (uint64_t b = 0; b < count; ++b) {
         const std::vector<Scalar> folded = fold_rows(squares.matrix(b * s * s, s, s).lower_triangle(), row, pool_);
@@ -243,10 +243,12 @@ class SegmentProver {
     }));
     Sumcheck first{.variables = segment_.variables,
                    .degree = 2,
-                   .tables = {{std::move(v)}, z_table_.table()},
+                   .tables = {},
                    .terms = {{Scalar::one(), {0, 1}}},
                    .eq_point = {},
                    .bits = {}};
+    first.tables.emplace_back(std::move(v));  // lists of initial values would copy it
+    first.tables.push_back(z_table_.table());
     const Scalar claim = values_.y - Scalar::from_u64(parameters_.floor) * values_.x();
     SumcheckProof end = prove_sumcheck(channel_, "product 1", std::move(first), claim, pool_);
     rho_ = std::move(end.point);
@@ -257,7 +259,7 @@ class SegmentProver {
 
     const Scalar eta = transcript_.challenge("eta");
     const std::vector<Scalar> column = eq_table(side_part(rho_));
-    std::vector<Scalar> factor(segment_.size());  // L(b, j, ρ_l)
+    SumcheckTable::Scalars factor(segment_.size());  // L(b, j, ρ_l)
     ZKAPEX_CHECK(for_squares([&](uint64_t first_slot, uint64_t count, const Squares& squares) {
       for (uint64_t b = 0; b < count; ++b) {
         const std::vector<Scalar> folded =
@@ -265,19 +267,28 @@ class SegmentProver {
         std::copy(folded.begin(), folded.end(), factor.begin() + static_cast<ptrdiff_t>((first_slot + b) * s));
       }
     }));
-    SumcheckTable::Mixed mixed{slot, row, eta, tables_.x};  // eq(r, i) + η x_i; eq is public, on virtual padding too
     const auto rho_b = slot_part(rho_);
+    const std::vector<Scalar> at_rho = eq_table(rho_b);
+    std::vector<Scalar> at_both = slot;
+    for (size_t b = 0; b < at_both.size(); ++b) at_both[b] *= at_rho[b];
+    enum : unsigned { kFactor, kX, kAtRho, kAtBoth, kRow };
     Sumcheck second{.variables = segment_.variables,
                     .degree = 3,
-                    .tables = {{std::move(factor)}, {std::move(mixed)}, {tables_.x}},
-                    .terms = {{Scalar::one(), {0, 1}, true}},
-                    .eq_point = {rho_b.begin(), rho_b.end()},
+                    .tables = {},
+                    .terms = {{Scalar::one(), {kAtBoth, kRow, kFactor}}, {eta, {kAtRho, kX, kFactor}}},
+                    .eq_point = {},
                     .bits = {}};
+    second.tables.emplace_back(std::move(factor));
+    second.tables.emplace_back(tables_.x);
+    second.tables.emplace_back(SumcheckTable::Blocks{at_rho, plan_.side_variables()});
+    second.tables.emplace_back(SumcheckTable::Blocks{std::move(at_both), plan_.side_variables()});
+    second.tables.emplace_back(SumcheckTable::Periodic{row, size_t{1} << segment_.variables});
     end = prove_sumcheck(channel_, "product 2", std::move(second), vz[0] + eta * vz[1], pool_);
     sigma_ = std::move(end.point);
-    const Scalar slots = eq(rho_b, slot_part(sigma_)), l = end.tables[0], x = end.tables[2];
-    const std::vector<Scalar> lx = channel_.send(
-        "L, x, Lx", {l, x, l * x}, {{slots * eq(bits_.r, sigma_), Scalar::zero(), slots * eta}}, end.claim);
+    const Scalar l = end.tables[kFactor], x = end.tables[kX];
+    const std::vector<Scalar> lx =
+        channel_.send("L, x, Lx", {l, x, l * x},
+                      {{end.tables[kAtBoth] * end.tables[kRow], Scalar::zero(), end.tables[kAtRho] * eta}}, end.claim);
     prover_.add_product({lx[0], lx[1], lx[2]});
     factor_ = lx[0];
     x_sigma_ = lx[1];
@@ -287,8 +298,10 @@ class SegmentProver {
   // docs/window.md, section 5: the committed vectors, and where they are opened.
   Status open(const SegmentRows& rows) {
     const OpeningWeights weights(transcript_.challenge("delta"), values_.slacks.size());
-    std::vector<int64_t> theta_p(tables_.x.size());
-    for (size_t i = 0; i < theta_p.size(); ++i) theta_p[i] = tables_.theta_u[i] - tables_.x[i];
+    UnsetVector<int64_t> theta_p(tables_.x.size());
+    pool_.for_ranges(theta_p.size(), size_t{1} << 16, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) theta_p[i] = tables_.theta_u[i] - tables_.x[i];
+    });
     const std::vector<Scalar> row = row_table(bits_.r);
     ProverPair at_r;
     at_r.vector.resize(plan_.geometry().row);
@@ -384,7 +397,7 @@ class SegmentProver {
   ArgumentProver& prover_;
   ThreadPool& pool_;
   SegmentWitness tables_;
-  std::vector<int128> y_table_;  // A x
+  UnsetVector<int128> y_table_;  // A x
   WeighedColumns z_table_;
   JointChallenges challenges_;
   ProverBits bits_;

@@ -80,9 +80,12 @@ class SegmentVerifier {
     const SumcheckClaim second = verify_sumcheck(channel_, "product 2", segment_.variables, 3, vz[0] + vz[1] * eta);
     sigma_ = second.point;
     const std::vector<Expression> lx = channel_.receive("L, x, Lx", 3);
-    const Scalar slots =
-        eq(std::span(rho_).first(segment_.slot_variables), std::span(sigma_).first(segment_.slot_variables));
-    verifier_.require_zero(second.claim - lx[0] * (slots * eq(bits_.r, sigma_)) - lx[2] * (slots * eta));
+    const unsigned slots = segment_.slot_variables;
+    const auto rho_b = std::span(rho_).first(slots), r_b = std::span(bits_.r).first(slots),
+               sigma_b = std::span(sigma_).first(slots);
+    const Scalar at_row = eq(std::span(bits_.r).subspan(slots), std::span(sigma_).subspan(slots));
+    verifier_.require_zero(second.claim - lx[0] * (eq(rho_b, r_b, sigma_b) * at_row) -
+                           lx[2] * (eq(rho_b, sigma_b) * eta));
     verifier_.add_product({lx[0], lx[1], lx[2]});
     factor_ = lx[0];
     x_sigma_ = lx[1];

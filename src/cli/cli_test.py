@@ -89,8 +89,9 @@ class Cli(unittest.TestCase):
                      "--json", "-q")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         figures = json.loads(run.stdout)
-        for key in ("d", "blocks", "masked", "commit_curvature_s", "project_s", "register_s", "apply_s", "prove_s", "verify_s",
-                    "proof_bytes", "registration_bytes", "peak_rss_bytes", "certified_error", "measured_error"):
+        for key in ("d", "blocks", "masked", "commit_s", "commit_curvature_s", "project_s", "register_s", "apply_s",
+                    "prove_s", "verify_s", "proof_bytes", "registration_bytes", "peak_rss_bytes", "certified_error",
+                    "measured_error"):
             self.assertGreater(figures[key], 0, key)
         self.assertLess(figures["measured_error"], figures["certified_error"])
 
