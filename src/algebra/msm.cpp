@@ -131,10 +131,21 @@ Status check_lengths(size_t scalars, size_t points) {
 }  // namespace
 
 PreparedPoints::PreparedPoints(std::span<const AffinePoint> points, ThreadPool& pool, const GroupKernels& kernels)
-    : kernels_(&kernels), size_(points.size()), entries_(points.size() + kPadding) {
-  pool.for_ranges(size_, 1024, [&](size_t begin, size_t end) {
-    kernels.make_entries(points[begin].x.v, end - begin, &entries_[begin]);
-  });
+    : PreparedPoints({points}, pool, kernels) {}
+
+PreparedPoints::PreparedPoints(std::initializer_list<std::span<const AffinePoint>> lists, ThreadPool& pool,
+                               const GroupKernels& kernels)
+    : kernels_(&kernels), size_(0) {
+  for (const auto& points : lists) size_ += points.size();
+  entries_.resize(size_);
+  TableEntry* next = entries_.data();
+  for (const auto& points : lists) {
+    pool.for_ranges(points.size(), 1024, [&](size_t begin, size_t end) {
+      kernels.make_entries(points[begin].x.v, end - begin, next + begin);
+    });
+    next += points.size();
+  }
+  entries_.resize(size_ + kPadding, TableEntry{});
 }
 
 Result<Point> msm_var(std::span<const Scalar> scalars, const PreparedPoints& points, ThreadPool& pool) {

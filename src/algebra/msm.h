@@ -11,6 +11,7 @@
 #include "algebra/scalar.h"
 #include "base/result.h"
 #include "base/threads.h"
+#include "base/unset_vector.h"
 
 namespace zkapex {
 
@@ -18,6 +19,9 @@ namespace zkapex {
 class PreparedPoints {
  public:
   PreparedPoints(std::span<const AffinePoint> points, ThreadPool& pool, const GroupKernels& kernels = group_kernels());
+  // The points of several lists, one list after another.
+  PreparedPoints(std::initializer_list<std::span<const AffinePoint>> lists, ThreadPool& pool,
+                 const GroupKernels& kernels = group_kernels());
 
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] const GroupKernels& kernels() const { return *kernels_; }
@@ -29,7 +33,7 @@ class PreparedPoints {
  private:
   const GroupKernels* kernels_;
   size_t size_;
-  std::vector<TableEntry> entries_;
+  UnsetVector<TableEntry> entries_;
 };
 
 // An error if there are not as many scalars as points. The empty sum is the identity.

@@ -1,5 +1,7 @@
 #include "argument/inner_product.h"
 
+#include <algorithm>
+
 #include "algebra/msm.h"
 #include "base/bits.h"
 
@@ -15,12 +17,10 @@ Point commit_var(const Generators& g, std::span<const Scalar> a, ThreadPool& poo
 // Round k halves length 2^(rounds − k); its upper half has bit rounds − 1 − k set.
 std::vector<Scalar> generator_weights(size_t length, unsigned rounds, std::span<const Scalar> inverse_challenges) {
   std::vector<Scalar> weight(length, Scalar::one());
-  size_t bit = size_t{1} << rounds;
-  for (const Scalar& inverse : inverse_challenges) {
-    bit >>= 1;
-    for (size_t i = 0; i < length; ++i) {
-      if ((i & bit) != 0) weight[i] *= inverse;
-    }
+  for (unsigned k = rounds; k-- > 0;) {
+    const size_t bit = size_t{1} << (rounds - 1 - k);
+    const Scalar factor = k < inverse_challenges.size() ? inverse_challenges[k] : Scalar::one();
+    for (size_t i = bit; i < std::min(2 * bit, length); ++i) weight[i] = weight[i - bit] * factor;
   }
   return weight;
 }
@@ -142,7 +142,7 @@ Result<Scalar, Rejection> verify_inner_product(Transcript& transcript, const Ope
   }
   // P = last · (Σ weight_i g_i + ρ Σ weight_i b_i q): b folds as the generators do.
   const std::vector<Scalar> weight = generator_weights(b.size(), rounds, inverses);
-  for (size_t i = 0; i < b.size(); ++i) sum.add_generator(i, -(proof.last * weight[i]));
+  for (size_t i = b.size(); i-- > 0;) sum.add_generator(i, -(proof.last * weight[i]));  // the largest index first
   sum.add_value(rho * (proof.mask_value + c * value - proof.last * inner_product(weight, b)));
   return c;
 }

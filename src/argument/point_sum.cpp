@@ -16,6 +16,11 @@ void PointSum::add(const Point& point, const Scalar& coefficient) {
   coefficients_.push_back(coefficient);
 }
 
+void PointSum::reserve(size_t points) {
+  points_.reserve(points);
+  coefficients_.reserve(points);
+}
+
 void PointSum::add_scaled(const PointSum& other, const Scalar& weight) {
   generator_.resize(std::max(generator_.size(), other.generator_.size()));
   for (size_t k = 0; k < other.generator_.size(); ++k) generator_[k] += weight * other.generator_[k];
@@ -26,17 +31,14 @@ void PointSum::add_scaled(const PointSum& other, const Scalar& weight) {
 }
 
 bool PointSum::is_identity_var(const Generators& generators, ThreadPool& pool) const {
-  std::vector<Scalar> scalars = generator_;
-  std::vector<AffinePoint> bases(generators.positions().begin(),
-                                 generators.positions().begin() + static_cast<ptrdiff_t>(generator_.size()));
-  std::vector<Point> others = points_;
-  others.push_back(generators.blinding());
-  others.push_back(generators.value());
-  const std::vector<AffinePoint> affine = batch_to_affine(others);
-  bases.insert(bases.end(), affine.begin(), affine.end());
+  const Point own[] = {generators.blinding(), generators.value()};
+  const std::vector<AffinePoint> two = batch_to_affine(own), others = batch_to_affine(points_, &pool);
+  const PreparedPoints bases({generators.positions().first(generator_.size()), others, two}, pool);
+  std::vector<Scalar> scalars;
+  scalars.reserve(bases.size());
+  scalars.insert(scalars.end(), generator_.begin(), generator_.end());
   scalars.insert(scalars.end(), coefficients_.begin(), coefficients_.end());
-  scalars.push_back(blinding_);
-  scalars.push_back(value_);
+  scalars.insert(scalars.end(), {blinding_, value_});
   return msm_var(scalars, bases, pool).value().is_identity();
 }
 

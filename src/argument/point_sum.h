@@ -15,6 +15,7 @@ class PointSum {
   void add_blinding(const Scalar& coefficient) { blinding_ += coefficient; }  // a multiple of h
   void add_value(const Scalar& coefficient) { value_ += coefficient; }        // a multiple of q
   void add(const Point& point, const Scalar& coefficient);
+  void reserve(size_t points);  // so many are going to be added
 
   // this += weight · other
   void add_scaled(const PointSum& other, const Scalar& weight);

@@ -98,6 +98,7 @@ OpeningClaim ArgumentVerifier::reduce() {
 Result<PointSum, Rejection> point_sum(Transcript& main, const OpeningClaim& claim, const Proof& proof,
                                       std::span<const Point> rows) {
   PointSum sum;
+  sum.reserve(rows.size() + 2 * proof.opening.left.size() + 2);
   ZKAPEX_TRY(const Point pads, decode_proof_point(proof.pads, "commitment to the pads"));
   ZKAPEX_TRY(const Scalar c, verify_inner_product(main, proof.opening, claim.vector, claim.value, sum));
   if (main.drew_zero()) return Rejection{Reason::kZeroChallenge, "a challenge is zero"};
