@@ -145,15 +145,21 @@ class Deployment:
         refuse_if(moved + 2**self.slack_bits >= room, "the cap can wrap around in the field")
 
 
+OPERATORS = {1: "group-obs", 2: "mask-only"}
+
+
 class Mask:
-    """Ψ: which coordinates become zero in which window. Coordinates are coded by their gaps."""
+    """Ψ: which coordinates become zero in which window, and by which operator. Coordinates are coded by their gaps."""
 
     def __init__(self, data):
-        content, self.digest = unframe(b"ZKAPEXPS", 2, data)
+        content, self.digest = unframe(b"ZKAPEXPS", 3, data)
         r = Reader(content)
         self.deployment, self.window, self.nonce = r.raw(32), r.text(MAX_IDENTIFIER), r.raw(32)
         self.predecessor = r.raw(32)
         check_identifier(self.window)
+        number = r.u8()
+        refuse_if(number not in OPERATORS, f"there is no operator {number}")
+        self.operator = OPERATORS[number]
         count = r.u64()
         refuse_if(count == 0, "the mask is empty")
         refuse_if(count > r.left, f"truncated: {count} coordinates do not fit")

@@ -144,12 +144,8 @@ class RegistrationFile:
         return RegistrationFile(digest, deployment, client, r.cut(), r.proof())
 
 
-OPERATORS = {1: "group-obs", 2: "mask-only"}
-
-
 @dataclass
 class ProofFile:
-    operator: str
     deployment: bytes
     registration: bytes
     mask: bytes
@@ -161,17 +157,13 @@ class ProofFile:
 
     @staticmethod
     def parse(data):
-        content, _ = unframe(b"ZKAPEXPF", 3, data)
+        content, _ = unframe(b"ZKAPEXPF", 4, data)
         r = Reader(content)
-        operator = r.u8()
-        refuse_if(operator not in OPERATORS, f"there is no operator {operator}")
         deployment, registration, mask, model = r.raw(32), r.raw(32), r.raw(32), r.raw(32)
         client, window = r.text(MAX_IDENTIFIER), r.text(MAX_IDENTIFIER)
         check_identifier(client)
         check_identifier(window)
-        return ProofFile(
-            OPERATORS[operator], deployment, registration, mask, model, client, window, r.cut(), r.proof()
-        )
+        return ProofFile(deployment, registration, mask, model, client, window, r.cut(), r.proof())
 
 
 @dataclass

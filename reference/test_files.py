@@ -149,9 +149,9 @@ class DeploymentTest(unittest.TestCase):
             deployment.Deployment(deployment_file(**near | dict(chunks=(2**16, 2**16, 1), width=37)))
 
 
-def mask_file(digest, window=b"w", gaps=b"\x00\x05", count=2):
-    content = digest + struct.pack("<I", len(window)) + window + bytes(64) + struct.pack("<Q", count) + gaps
-    return frame(b"ZKAPEXPS", 2, content)
+def mask_file(digest, window=b"w", gaps=b"\x00\x05", count=2, operator=1):
+    head = digest + struct.pack("<I", len(window)) + window + bytes(64)
+    return frame(b"ZKAPEXPS", 3, head + struct.pack("<BQ", operator, count) + gaps)
 
 
 class MaskTest(unittest.TestCase):
@@ -172,6 +172,7 @@ class MaskTest(unittest.TestCase):
             ("identifier has", dict(window=b"")), ("a length", dict(window=b"w" * 256)),
             ("control", dict(window=b"a\n")), ("control", dict(window=b"\x7f")),
             ("control", dict(window=b"\xc2\x9b")), ("UTF-8", dict(window=b"m\xff")),
+            ("no operator 0", dict(operator=0)), ("no operator 3", dict(operator=3)),
         ]  # fmt: skip
         for message, change in refused:
             with self.subTest(**change), self.assertRaisesRegex(BadInput, message):
@@ -240,9 +241,9 @@ class Statements(unittest.TestCase):
         rows = [BASE.encode()]
         current = ModelCommitment(bytes(32), [], rows * model)
         registered = Registered(bytes(32), b"c", rows * unchanged, rows * curvature, current)
-        shape = Plan(self.deployment, self.mask, "group-obs", [3]).shape()
+        shape = Plan(self.deployment, self.mask, [3]).shape()
         file = ProofFile(
-            "group-obs", self.deployment.digest, bytes(32), self.mask.digest, current.digest(), b"c", b"w", [3],
+            self.deployment.digest, bytes(32), self.mask.digest, current.digest(), b"c", b"w", [3],
             MAGIC + bytes(shape.bytes - len(MAGIC)),
         )  # fmt: skip
         return Window(self.deployment, registered, current, None, self.mask, file)
@@ -255,24 +256,25 @@ class Statements(unittest.TestCase):
     def test_counts_of_a_window(self):
         """41 bits of slack in slots of 8: 6 planes. 256 values, 4 rows, in 18 bits for each of the 12 chunks."""
         later, projection = 18 * 48, [3 * 12 + 1 + 3 * 5 + 2, 2 * 6 + 2]
-        compensated = Plan(self.deployment, self.mask, "group-obs", [1, 2]).shape()
+        compensated = Plan(self.deployment, self.mask, [1, 2]).shape()
         first = 1 + 3 * 6 + 13 + 3 * 3 + 2 + (2 * 6 + 3) + (3 * 6 + 3)
         second = 1 + 3 * 7 + 12 + 3 * 3 + 2 + (2 * 7 + 3) + (3 * 7 + 3)
         rows = 3 + 6 * 3 + 1 + later
         self.assertEqual(compensated, Shape(64, rows, [first, second, *projection], 2 * 3 + 3, 2 * 5 + 1, later))
-        masked = Plan(self.deployment, self.mask, "mask-only", [1, 2]).shape()
+        mask_only = deployment.Mask(mask_file(self.deployment.digest, operator=2))
+        masked = Plan(self.deployment, mask_only, [1, 2]).shape()
         forks = [1 + 3 * 6 + 3, 1 + 3 * 7 + 3, *projection]
         self.assertEqual(masked, Shape(64, 3 + later, forks, 2 * 1 + 3, 2 * 1 + 1, later))
 
     def test_sizes_of_a_window(self):
         large = deployment.Deployment(deployment_file(geometry=(8, 128), tensors=[(b"a", 1, [2**32])]))
         mask = deployment.Mask(mask_file(large.digest))
-        self.rejected("statement", lambda: Plan(large, mask, "group-obs", [large.layout.rows]))
+        self.rejected("statement", lambda: Plan(large, mask, [large.layout.rows]))
         many = deployment.Deployment(deployment_file(tensors=[(b"a", 1, [64 * (2**16 - 1)])]))
-        mask = deployment.Mask(mask_file(many.digest))
+        mask = deployment.Mask(mask_file(many.digest, operator=2))
         # 2^16 − 17 segments and the 17 forks of a projection
-        self.assertEqual(len(Plan(many, mask, "mask-only", [17] + [1] * (2**16 - 18)).shape().forks), 2**16)
-        self.rejected("statement", lambda: Plan(many, mask, "mask-only", [16] + [1] * (2**16 - 17)))
+        self.assertEqual(len(Plan(many, mask, [17] + [1] * (2**16 - 18)).shape().forks), 2**16)
+        self.rejected("statement", lambda: Plan(many, mask, [16] + [1] * (2**16 - 17)))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import unittest
 from fractions import Fraction
 
 from argument import MAGIC, Verifier
-from deployment import Deployment, Mask
+from deployment import OPERATORS, Deployment, Mask
 from files import ModelCommitment, ProofFile
 from multilinear import eq_table
 from registration import Registered
@@ -41,8 +41,8 @@ def in_rows(table):
 class Client:
     """Weights, curvature and what a window makes of them, over all slots. Tables are by padded index."""
 
-    def __init__(self, deployment, mask, operator):
-        self.deployment, self.mask, self.compensates = deployment, mask, operator == "group-obs"
+    def __init__(self, deployment, mask):
+        self.deployment, self.mask, self.compensates = deployment, mask, mask.operator == "group-obs"
         layout = deployment.layout
         size = layout.rows * layout.row
         self.free = [0] * size  # u
@@ -193,28 +193,29 @@ class WindowTest(ReplayTest):
     @classmethod
     def setUpClass(cls):
         cls.deployment = Deployment(deployment_file(chunks=(64, 64, 64)))
-        cls.mask = Mask(mask_file(cls.deployment.digest, gaps=bytes([0, 5, 1, 2, 40, 9, 50]), count=7))
+        gaps = bytes([0, 5, 1, 2, 40, 9, 50])
+        files = [mask_file(cls.deployment.digest, gaps=gaps, count=7, operator=number) for number in OPERATORS]
+        cls.masks = {mask.operator: mask for mask in map(Mask, files)}
 
     def client(self, operator="group-obs"):
-        return Client(self.deployment, self.mask, operator)
+        return Client(self.deployment, self.masks[operator])
 
-    def window(self, operator, segmentation):
+    def window(self, mask, segmentation):
         """With one point for every row, and nothing said yet."""
         layout, point = self.deployment.layout, BASE.encode()
         current = ModelCommitment(bytes(32), [], [point] * layout.rows)
         registered = Registered(bytes(32), b"c", [point], [point] * (layout.rows * SIDE), current)
-        shape = Plan(self.deployment, self.mask, operator, segmentation).shape()
+        shape = Plan(self.deployment, mask, segmentation).shape()
         proof = MAGIC + point * (shape.rows + 1)
         proof += bytes(shape.bytes - len(proof))
         file = ProofFile(
-            operator, self.deployment.digest, bytes(32), self.mask.digest, current.digest(), b"c", b"w", segmentation,
-            proof,
-        )  # fmt: skip
-        return Window(self.deployment, registered, current, None, self.mask, file)
+            self.deployment.digest, bytes(32), mask.digest, current.digest(), b"c", b"w", segmentation, proof
+        )
+        return Window(self.deployment, registered, current, None, mask, file)
 
     def replay(self, client, segmentation):
         client.finish()
-        window = self.window("group-obs" if client.compensates else "mask-only", segmentation)
+        window = self.window(client.mask, segmentation)
         plan, forks, main = window.plan, [], window.transcript()
         challenge = main.challenge("projection")
         main.absorb("projections", BASE.encode() * window.shape.later_rows)
@@ -248,11 +249,11 @@ class WindowTest(ReplayTest):
                 self.assertEqual(self.replay(self.client(operator), segmentation), ([], [], []))
 
     def test_the_model_after_a_window_is_the_first_rows(self):
-        window = self.window("mask-only", [3])
+        window = self.window(self.masks["mask-only"], [3])
         window.proof.rows = [bytes([k % 256]) * 32 for k in range(len(window.proof.rows))]
         after = window.next_model()
         self.assertEqual(after.rows, window.proof.rows[:3])
-        self.assertEqual(after.windows, [(b"w", self.mask.digest)])
+        self.assertEqual(after.windows, [(b"w", self.masks["mask-only"].digest)])
 
     def test_what_is_not_so_breaks_the_joint_sumcheck(self):
         """A segment's first equation: with compensation it has four (joint, planes, two products), else one."""

@@ -12,7 +12,7 @@ import sys
 import files
 from argument import require_identity
 from deployment import Deployment, Mask
-from files import BadInput, ModelCommitment, ProofFile, RegistrationFile, Rejection, read_file, reject_if
+from files import BadInput, ModelCommitment, ProofFile, RegistrationFile, Rejection, read_file
 from registration import Registration
 from window import Window
 
@@ -34,7 +34,7 @@ def submitted(parse, path):
 
 
 def verify(options):
-    """Returns the client's model after the window; anything else is an exception."""
+    """Returns the operator of the request and the client's model after the window; anything else is an exception."""
     deployment = provided(Deployment, options.deployment, files.MAX_DEPLOYMENT)
     mask = provided(Mask, options.mask, files.MAX_MASK)
     mask.check_for(deployment)
@@ -42,8 +42,6 @@ def verify(options):
     registration_file = submitted(RegistrationFile.parse, options.registration)
     proof_file = submitted(ProofFile.parse, options.proof)
 
-    due = f"the client applied {proof_file.operator}, {options.operator} is due"
-    reject_if(proof_file.operator != options.operator, "operator", due)
     registration = Registration(deployment, registration_file)
     registered = registration.registered()
     current = submitted(ModelCommitment.parse, options.commitment) if options.commitment else registered.model
@@ -51,7 +49,7 @@ def verify(options):
     window_sum, registration_sum = window.check(), registration.check()
     require_identity(registration_sum, "registration")
     require_identity(window_sum, "window")
-    return window.next_model()
+    return mask.operator, window.next_model()
 
 
 def main():
@@ -62,11 +60,10 @@ def main():
     parser.add_argument("--proof", required=True, metavar="FILE")
     parser.add_argument("--commitment", metavar="FILE", help="what -o wrote for the client's last window")
     parser.add_argument("--last-mask", metavar="FILE", help="the mask of the client's last window, if there was one")
-    parser.add_argument("--operator", choices=files.OPERATORS.values(), default="group-obs", help="what is due")
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write the commitment to the new model")
     options = parser.parse_args()
     try:
-        after = verify(options)
+        operator, after = verify(options)
         if options.output:
             with open(options.output, "xb") as out:
                 out.write(after.encode())
@@ -76,7 +73,7 @@ def main():
     except (BadInput, OSError) as problem:
         print(f"verify.py: {problem}", file=sys.stderr)
         return 2
-    print(f"accepted ({options.operator})")
+    print(f"accepted ({operator})")
     return 0
 
 

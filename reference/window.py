@@ -39,10 +39,10 @@ class Plan:
     """Segments and counts, all from public inputs. Rows of the proof: θ_u's; slack planes, segment after segment; the
     cap's one row; then, committed after the first challenge, the bit rows of the projection of θ_u."""
 
-    def __init__(self, deployment, mask, operator, segmentation):
+    def __init__(self, deployment, mask, segmentation):
         layout = deployment.layout
-        self.deployment, self.layout, self.operator, self.segmentation = deployment, layout, operator, segmentation
-        self.compensates = operator == "group-obs"
+        self.deployment, self.layout, self.segmentation = deployment, layout, segmentation
+        self.compensates = mask.operator == "group-obs"
         self.slack_bits = deployment.slack_bits if self.compensates else 0  # NB
         self.slack_planes = -(-self.slack_bits // layout.stride)  # Q
         self.cap_row = layout.rows * (1 + self.slack_planes)
@@ -91,8 +91,8 @@ class Plan:
 
 def window_transcript(plan, mask, registered, current, proof):
     """Up to the first challenge."""
-    main = Transcript("zkapex window 3")
-    main.absorb("operator", plan.operator.encode())
+    main = Transcript("zkapex window 4")
+    main.absorb("operator", mask.operator.encode())
     main.absorb("deployment", plan.deployment.digest)
     main.absorb("segmentation", b"".join(rows.to_bytes(8, "little") for rows in plan.segmentation))
     main.absorb("mask", mask.digest)
@@ -276,7 +276,7 @@ class Window:
         reject_if(file.deployment != deployment.digest, "deployment", "the proof is for another deployment")
         same_mask = file.mask == mask.digest and file.window == mask.window
         reject_if(not same_mask, "mask", "the proof was made for another mask")
-        self.plan = Plan(deployment, mask, file.operator, file.segmentation)
+        self.plan = Plan(deployment, mask, file.segmentation)
         check_history(registered, current, last_mask, mask)
         reject_if(file.client != registered.client, "client", "the proof is of another client")
         same = file.registration == registered.digest == current.registration

@@ -22,7 +22,6 @@ enum class Reason {
   kMask,           // made for another mask, or the mask is not one of this deployment
   kWindow,         // a window that was applied already
   kModel,          // starts from another committed model than the current one
-  kOperator,       // another operator than the one that is due
   kFile,           // a file that is missing, damaged, or something else
 };
 
@@ -54,8 +53,6 @@ enum class Reason {
       return "window";
     case Reason::kModel:
       return "model";
-    case Reason::kOperator:
-      return "operator";
     case Reason::kFile:
       return "file";
   }
@@ -96,8 +93,6 @@ enum class Reason {
     case Reason::kModel:
       return "Ask for the windows in their order: the client applied one that you have not accepted, or settled one "
              "that you rejected.";
-    case Reason::kOperator:
-      return "Ask for a proof of the operator that is due, or say with --operator that the other one is.";
     case Reason::kFile:
       return "Ask the client to send the file again, as a plain file.";
   }

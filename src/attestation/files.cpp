@@ -105,7 +105,6 @@ Result<RegistrationFile> RegistrationFile::decode(ByteView file) {
 
 Bytes ProofFile::content() const {
   ByteWriter out;
-  out.u8(static_cast<uint8_t>(op));
   out.raw(deployment);
   out.raw(registration);
   out.raw(mask);
@@ -121,11 +120,6 @@ Result<ProofFile> ProofFile::decode(ByteView file) {
   ZKAPEX_TRY(const ByteView content, unframe(kKind, file));
   ByteReader in(content);
   ProofFile out;
-  ZKAPEX_TRY(const uint8_t op, in.u8());
-  if (op != static_cast<uint8_t>(Operator::kGroupObs) && op != static_cast<uint8_t>(Operator::kMaskOnly)) {
-    return error("there is no operator {}", op);
-  }
-  out.op = static_cast<Operator>(op);
   ZKAPEX_TRY(out.deployment, in.array<32>());
   ZKAPEX_TRY(out.registration, in.array<32>());
   ZKAPEX_TRY(out.mask, in.array<32>());

@@ -45,9 +45,8 @@ void put_history(ByteWriter& out, const History& history);
 [[nodiscard]] Result<History> get_history(ByteReader& in);
 
 struct ProofFile {
-  static constexpr FileKind kKind{"ZKAPEXPF", 3, "a proof of a window"};
+  static constexpr FileKind kKind{"ZKAPEXPF", 4, "a proof of a window"};
 
-  Operator op = Operator::kGroupObs;
   Sha256::Digest deployment{}, registration{}, mask{};
   Sha256::Digest model{};  // which commitment it starts from: ModelCommitment::digest
   std::string client, window;

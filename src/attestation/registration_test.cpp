@@ -127,7 +127,7 @@ TEST_F(RegistrationTest, TooManyPartsAreRefusedByTheirNumber) {
     return !plan.ok() && plan.error().message.find("are more than") != std::string::npos;
   };
   EXPECT_TRUE(says_more(RegistrationPlan::make(*window.deployment, many)));
-  EXPECT_TRUE(says_more(WindowPlan::make(*window.deployment, window.mask, Operator::kGroupObs, many)));
+  EXPECT_TRUE(says_more(WindowPlan::make(*window.deployment, window.mask, many)));
 }
 
 TEST_F(RegistrationTest, PartsMustNotBeTooLarge) {
@@ -143,8 +143,8 @@ TEST_F(RegistrationTest, PartsMustNotBeTooLarge) {
   const Segmentation halves = cut_rows(rows, rows / 2);
   EXPECT_TRUE(says_large(RegistrationPlan::make(deployment, {rows})));
   EXPECT_TRUE(RegistrationPlan::make(deployment, halves).ok());
-  EXPECT_TRUE(says_large(WindowPlan::make(deployment, {}, Operator::kGroupObs, {rows})));
-  EXPECT_TRUE(WindowPlan::make(deployment, {}, Operator::kGroupObs, halves).ok());
+  EXPECT_TRUE(says_large(WindowPlan::make(deployment, {}, {rows})));
+  EXPECT_TRUE(WindowPlan::make(deployment, {}, halves).ok());
 }
 
 }  // namespace

@@ -45,10 +45,9 @@ void WindowPlan::count_scalars(WindowSegment& s) const {
                             : 1 + 3 * v + s.evaluations;
 }
 
-Result<WindowPlan> WindowPlan::make(const Deployment& deployment, const Mask& mask, Operator op,
-                                    const Segmentation& segmentation) {
+Result<WindowPlan> WindowPlan::make(const Deployment& deployment, const Mask& mask, const Segmentation& segmentation) {
   const Layout& layout = deployment.layout();
-  ZKAPEX_TRY(WindowPlan plan, uncut(deployment, op));
+  ZKAPEX_TRY(WindowPlan plan, uncut(deployment, mask.op));
   plan.segmentation_ = segmentation;
   if (segmentation.size() > kMaxForks - plan.projection_.shape.forks())
     return error("the parts of a window are more than {}", kMaxForks);

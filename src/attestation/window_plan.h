@@ -9,13 +9,6 @@
 
 namespace zkapex {
 
-// What was done to the weights. Mask-only is there for comparison: masked weights zero, all others untouched.
-enum class Operator : uint8_t { kGroupObs = 1, kMaskOnly = 2 };
-
-[[nodiscard]] constexpr std::string_view name(Operator op) {
-  return op == Operator::kGroupObs ? "group-obs" : "mask-only";
-}
-
 // Dimensions of one segment. An index i of it is (slot, j) = (row, position): slots of S entries, rows of n.
 struct WindowSegment {
   Segment rows;
@@ -35,8 +28,7 @@ struct WindowSegment {
 class WindowPlan {
  public:
   // `mask` was checked for the deployment. Refuses a segmentation that does not cover every row once.
-  static Result<WindowPlan> make(const Deployment& deployment, const Mask& mask, Operator op,
-                                 const Segmentation& segmentation);
+  static Result<WindowPlan> make(const Deployment& deployment, const Mask& mask, const Segmentation& segmentation);
   // Bytes that no proof exceeds, with any segmentation, and parts that no segmentation exceeds.
   struct Most {
     size_t proof_bytes, parts;

@@ -67,6 +67,7 @@ TestWindow::TestWindow(const WindowOptions& o, ThreadPool& pool) : options(o), g
   mask.deployment = deployment->digest();
   mask.window = "window 1";
   mask.nonce.fill(7);
+  mask.op = options.op;
   solve();
   commit(pool);
 }
@@ -93,7 +94,7 @@ void TestWindow::solve() {
   for (size_t i = 0; i < masked.size(); ++i) {
     if (masked[i]) theta_u[i] = 0;
   }
-  if (options.op == Operator::kMaskOnly) return;
+  if (mask.op == Operator::kMaskOnly) return;
   for (uint64_t slot = 0; slot < layout.slots(); ++slot) {
     std::vector<uint64_t> free;
     for (uint64_t j = 0; j < s; ++j) {
@@ -138,8 +139,7 @@ WindowStatement TestWindow::statement() const {
 }
 
 WindowPlan TestWindow::plan() const {
-  return *WindowPlan::make(*deployment, mask, options.op,
-                           cut_rows(deployment->layout().rows(), options.rows_per_segment));
+  return *WindowPlan::make(*deployment, mask, cut_rows(deployment->layout().rows(), options.rows_per_segment));
 }
 
 Result<WindowProof> TestWindow::prove(ThreadPool& pool, Tamper* tamper) const {

@@ -32,20 +32,26 @@ class Attestation(WithWorld):
         self.check_refused(self.unlearn(self.copy_of("alice-1"), "w1.zka"), "w1", "already")
 
     def test_mask_only(self):
-        self.check_accepted(self.unlearn(self.copy_of("alice"), "w1.zka", "--operator", "mask-only"))
-        # What is due is the provider's to say: nobody passes for compensated by saying "mask-only".
-        self.check_rejected("operator", proof=self.scratch / "p.zka")
-        self.check_rejected("operator", flags=["--operator", "mask-only"])
-        run = self.verify(proof=self.scratch / "p.zka", flags=["--operator", "mask-only", "--json"])
+        psi = self.scratch / "mask-only.zka"
+        made = zkapex("mask", "--deployment", self.root / "deployment.zka", "--scores",
+                      self.root / "scores-w1.zka.safetensors", "--ratio", "0.1", "--window", "w1", "--operator",
+                      "mask-only", "-o", psi, "--json")
+        self.assertEqual(made.returncode, 0, made)
+        self.assertEqual(json.loads(made.stdout)["operator"], "mask-only")
+        self.check_accepted(self.unlearn(self.copy_of("alice"), psi))
+        # What is due is the provider's to say: nobody passes for compensated who only masked.
+        self.check_rejected("mask", proof=self.scratch / "p.zka")
+        self.check_rejected("mask", mask=psi)
+        run = self.verify(proof=self.scratch / "p.zka", mask=psi, flags=["--json"])
         self.check_accepted(run)
         verdict = json.loads(run.stdout)
         self.assertEqual((verdict["operator"], verdict["certified_error"]), ("mask-only", "0"))
         before = read_safetensors(self.root / "alice.safetensors")
         after = read_safetensors(self.scratch / "u.safetensors")
         self.assertTrue(all(abs(u - v) <= 2**-37 or v == 0 for name in before for u, v in zip(before[name], after[name])))
-        # Passed off as compensated: the operator's byte comes first, behind magic and version; the digest is made anew.
+        # Passed off as compensated: under the digest of the mask that asks for that, behind two others.
         data = bytearray((self.scratch / "p.zka").read_bytes())
-        data[12] = 1
+        data[76:108] = (self.root / "w1.zka").read_bytes()[-32:]
         self.write_framed(self.scratch / "forged.zka", data)
         self.check_rejected("length", proof=self.scratch / "forged.zka")
 
@@ -196,7 +202,7 @@ class Attestation(WithWorld):
         self.check_refused(zkapex(*mask, "--ratio", "0.1", "--window", "w", "--nonce", "12"), "--nonce")
         self.check_refused(zkapex(*mask, "--ratio", "0.1", "--window", "w1", "--after", self.root / "w1.zka"),
                            "the mask of the window 'w1' itself")
-        self.check_refused(self.unlearn(self.root / "alice", "w1.zka", "--operator", "magic"), "mask-only")
+        self.check_refused(zkapex(*mask, "--ratio", "0.1", "--window", "w", "--operator", "magic"), "mask-only")
         self.check_refused(self.unlearn(self.root / "alice", "w1.zka", out="same", proof="same"), "different names")
         store = ["curvature", "--deployment", self.root / "deployment.zka", "--model", self.root / "alice.safetensors", "-o",
                  self.scratch / "s.zka"]
@@ -226,8 +232,8 @@ class Attestation(WithWorld):
 
     def test_inspect_knows_every_file(self):
         for name, kind, part in (
-            ("deployment.zka", "deployment", "2e-5"), ("w1.zka", "mask", "w1"),
-            ("alice/registration.zka", "registration", "alice"), ("alice-1.zka", "proof", "group-obs"),
+            ("deployment.zka", "deployment", "2e-5"), ("w1.zka", "mask", "group-obs"),
+            ("alice/registration.zka", "registration", "alice"), ("alice-1.zka", "proof", "w1"),
             ("alice/secret.zka", "client secret", "alice"), ("alice-store.zka", "curvature store", "blocks"),
             ("alice.safetensors", "checkpoint", "F32"),
         ):

@@ -195,12 +195,12 @@ class WindowBench {
   }
 
   Status window() {
-    ZKAPEX_TRY(const WindowPlan plan, plan_window(deployment_, mask_, Operator::kGroupObs, settings_));
+    ZKAPEX_TRY(const WindowPlan plan, plan_window(deployment_, mask_, settings_));
     out_["segments"] = plan.segments().size();
     const Generators generators = Generators::derive(plan.shape().generators(), *settings_.pool);
     reset_memory_peak();
     watch_.lap();
-    ZKAPEX_TRY(const AppliedOperator applied, apply_operator(client_, mask_, Operator::kGroupObs, folder_, settings_));
+    ZKAPEX_TRY(const AppliedOperator applied, apply_operator(client_, mask_, folder_, settings_));
     out_["apply_s"] = watch_.lap();
     ZKAPEX_TRY(const double distance, measured_error(client_, mask_, applied.after));
     out_["measured_error"] = distance;

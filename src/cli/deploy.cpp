@@ -109,7 +109,7 @@ Result<size_t> window_proof_bytes(const Deployment& deployment, const WorkSettin
   Mask mask;
   mask.support = {0};
   if (const auto registration = plan_registration(deployment, settings); !registration) return registration.error();
-  ZKAPEX_TRY(const WindowPlan plan, plan_window(deployment, mask, Operator::kGroupObs, settings));
+  ZKAPEX_TRY(const WindowPlan plan, plan_window(deployment, mask, settings));
   return plan.shape().bytes();
 }
 

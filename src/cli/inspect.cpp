@@ -50,6 +50,7 @@ Status inspect_mask(const Options& options, Values& values) {
   values["mask"] = to_hex(mask->digest());
   values["deployment"] = to_hex(mask->deployment);
   values["window"] = mask->window;
+  values["operator"] = name(mask->op);
   values["nonce"] = to_hex(mask->nonce);
   if (mask->predecessor != Sha256::Digest{}) values["predecessor"] = to_hex(mask->predecessor);
   values["masked"] = mask->support.size();
@@ -81,7 +82,6 @@ Status inspect_proof(const Options& options, Values& values) {
   values["proof"] = to_hex(ByteView(file.encode()).last(Sha256::Digest().size()));
   values["client"] = file.client;
   values["window"] = file.window;
-  values["operator"] = name(file.op);
   values["deployment"] = to_hex(file.deployment);
   values["registration"] = to_hex(file.registration);
   values["mask"] = to_hex(file.mask);

@@ -16,7 +16,7 @@ namespace {
 struct Options {
   CommonFlags common;
   Path deployment, scores, after, out;
-  std::string ratio, window, nonce;
+  std::string ratio, window, nonce, op = std::string(name(Operator::kGroupObs));
 };
 
 Result<std::array<uint8_t, 32>> nonce_of(const std::string& hex) {
@@ -56,6 +56,7 @@ Result<Outcome> make_mask(const Options& options) {
   Mask mask;
   mask.deployment = deployment.digest();
   mask.window = options.window;
+  ZKAPEX_TRY(mask.op, operator_named(options.op));
   ZKAPEX_TRY(mask.nonce, nonce_of(options.nonce));
   ZKAPEX_TRY(const Checkpoint scores, Checkpoint::open(options.scores));
   Result<ScoreSource> source = checkpoint_scores(deployment.layout(), scores);
@@ -89,6 +90,7 @@ Result<Outcome> make_mask(const Options& options) {
   report.values["mask"] = to_hex(mask.digest());
   report.values["sha256"] = to_hex(sha256(bytes));
   report.values["window"] = mask.window;
+  report.values["operator"] = name(mask.op);
   report.values["masked"] = mask.support.size();
   if (!options.after.empty()) report.values["masked_before"] = before;
   report.values["covered_weights"] = weights;
@@ -109,6 +111,8 @@ void add_mask(Command parent, Action& action) {
   command.add_option("--ratio", options->ratio, "How many of them, such as 0.04").required();
   command.add_option("--after", options->after, "The last window's mask, which this one will contain");
   command.add_option("--window", options->window, "Name of the window, never used before").required();
+  command.add_option("--operator", options->op, "group-obs compensates what is removed; mask-only does not")
+      .shows_default();
   command.add_option("--nonce", options->nonce, "64 hexadecimal digits; fresh ones where not given");
   command.add_option("-o,--output", options->out, "The mask file to write").required();
   options->common.offer_all(command);

@@ -14,15 +14,7 @@ namespace {
 struct Options {
   CommonFlags common;
   UnlearnRequest request;
-  std::string op = "group-obs";
 };
-
-Result<Operator> operator_named(const std::string& text) {
-  for (const Operator op : {Operator::kGroupObs, Operator::kMaskOnly}) {
-    if (text == name(op)) return op;
-  }
-  return error("no operator is named '{}'; there are group-obs and mask-only", text);
-}
 
 // Which tensors the model now has in a wider type, by types.
 void describe(const std::vector<Widened>& widened, nlohmann::ordered_json& values) {
@@ -35,21 +27,20 @@ void describe(const std::vector<Widened>& widened, nlohmann::ordered_json& value
 }
 
 Result<Outcome> run_unlearn(const Options& options) {
-  UnlearnRequest request = options.request;
-  ZKAPEX_TRY(request.op, operator_named(options.op));
+  const UnlearnRequest& request = options.request;
   ZKAPEX_CHECK(keep_memory_private());
   Work work(options.common);
   ZKAPEX_TRY(const UnlearnReport done, unlearn(request, work.settings()));
   Report report{.headline = fmt::format("{}: unlearned; send {}, then settle what the provider says",
                                         request.model_out.string(), request.proof_out.string())};
-  report.values["operator"] = options.op;
+  report.values["operator"] = name(done.op);
   report.values["window"] = done.attempt.window;
   report.values["attempt"] = done.attempt.id;
   report.values["masked"] = done.masked;
   report.values["blocks"] = done.summary.blocks;
   report.values["proof_bytes"] = done.proof_bytes;
   report.values["proof_sha256"] = to_hex(done.proof_sha256);
-  if (request.op == Operator::kGroupObs) {
+  if (done.op == Operator::kGroupObs) {
     report.values["masked_blocks"] = done.summary.masked_blocks;
     report.values["blocks_in_double_precision"] = done.summary.double_precision;
     report.values["blocks_rounded_along_the_factor"] = done.summary.nearest_plane;
@@ -68,8 +59,6 @@ void add_unlearn(Command parent, Action& action) {
   const Command command = parent.add_command("unlearn", "Apply a mask to the client's model, and prove it (client)");
   command.add_option("--client", request.client, "The client's folder").required();
   command.add_option("--mask", request.mask, "The window's mask file").required();
-  command.add_option("--operator", options->op, "group-obs compensates what is removed; mask-only does not")
-      .shows_default();
   command.add_option("-o,--output", request.model_out, "The unlearned model to write: safetensors").required();
   command.add_option("--proof", request.proof_out, "The proof file to write").required();
   command.add_option("--model", request.model, "Where the registered model is now, if it moved");
@@ -85,8 +74,7 @@ void add_unlearn(Command parent, Action& action) {
       "in\n"
       "F32, or else in F64, and the report says so.\n\n"
       "Examples:\n"
-      "  zkapex unlearn --client client --mask psi.zka -o unlearned.safetensors --proof proof.zka\n"
-      "  zkapex unlearn --client client --mask psi.zka --operator mask-only -o masked.safetensors --proof proof.zka");
+      "  zkapex unlearn --client client --mask psi.zka -o unlearned.safetensors --proof proof.zka");
   command.runs(action, [options] { return run_unlearn(*options); });
 }
 

@@ -34,8 +34,8 @@ nlohmann::ordered_json as_json(const Deployment& deployment, const Mask& mask, c
   if (judgement.start) out["starts_from"] = to_hex(*judgement.start);
   if (!judgement.rejection) {
     out["leads_to"] = to_hex(judgement.next->digest());
-    out["operator"] = name(judgement.op);
-    out["certified_error"] = certified_error(deployment, judgement.op);
+    out["operator"] = name(mask.op);
+    out["certified_error"] = certified_error(deployment, mask.op);
     out["masked"] = mask.support.size();
     if (const auto loose = deployment.loose(); !loose.empty()) out["loose"] = loose;
     out["not_proved"] = not_proved();

@@ -17,11 +17,6 @@ namespace {
 struct Options {
   CommonFlags common;
   Path ledger, mask, proof, batch;
-  std::string op = std::string(name(Operator::kGroupObs));
-
-  [[nodiscard]] Policy policy() const {
-    return {.op = op == name(Operator::kMaskOnly) ? Operator::kMaskOnly : Operator::kGroupObs};
-  }
 };
 
 struct Provider {
@@ -29,14 +24,11 @@ struct Provider {
   Mask mask;
 };
 
-std::string accepted_line(const Judgement& judgement) { return fmt::format("accepted ({})", name(judgement.op)); }
-
 // The verdicts, which the ledger has by the time they are told.
 Result<std::vector<Judgement>> judge_and_record(const Options& options, const Provider& provider,
                                                 std::span<const Submission> submissions) {
   Work work(options.common);
-  ZKAPEX_TRY(std::vector<Judgement> judgements,
-             judge(provider.ledger, provider.mask, submissions, options.policy(), work.settings()));
+  ZKAPEX_TRY(std::vector<Judgement> judgements, judge(provider.ledger, provider.mask, submissions, work.settings()));
   ZKAPEX_CHECK(record(provider.ledger, provider.mask, judgements));
   return judgements;
 }
@@ -48,7 +40,7 @@ Result<Outcome> verify_one(const Options& options, const Provider& provider, siz
   ZKAPEX_TRY(const std::vector<Judgement> judgements, judge_and_record(options, provider, {&submission, 1}));
   const Judgement& judgement = judgements.front();
   nlohmann::ordered_json values = as_json(provider.ledger.deployment(), provider.mask, judgement);
-  Report report{verdict_line(judgement.rejection, accepted_line(judgement)),
+  Report report{verdict_line(judgement.rejection, fmt::format("accepted ({})", name(provider.mask.op))),
                 options.common.json ? std::move(values) : for_people(std::move(values))};
   report.print(options.common.json);
   return judgement.rejection ? Outcome::kRejected : Outcome::kDone;
@@ -70,12 +62,12 @@ void print_batch(const Options& options, const Provider& provider, const std::ve
   if (!options.common.json) {
     for (size_t k = 0; k < folders.size(); ++k) {
       const Judgement& judgement = judgements[k];
-      fmt::print(
-          "{:<8}  folder {}, client {}: {}\n", judgement.rejection ? "rejected" : "accepted", in_quotes(folders[k]),
-          judgement.client.empty() ? "unknown" : in_quotes(judgement.client),
-          judgement.rejection
-              ? fmt::format("{}: {}", name(judgement.rejection->reason), judgement.rejection->detail)
-              : fmt::format("{}, certified error {}", name(judgement.op), certified_error(deployment, judgement.op)));
+      fmt::print("{:<8}  folder {}, client {}: {}\n", judgement.rejection ? "rejected" : "accepted",
+                 in_quotes(folders[k]), judgement.client.empty() ? "unknown" : in_quotes(judgement.client),
+                 judgement.rejection
+                     ? fmt::format("{}: {}", name(judgement.rejection->reason), judgement.rejection->detail)
+                     : fmt::format("{}, certified error {}", name(provider.mask.op),
+                                   certified_error(deployment, provider.mask.op)));
     }
     fmt::print("window {}: {} accepted, {} rejected\n", in_quotes(provider.mask.window), accepted, rejected);
     for (const std::string& loose : deployment.loose()) fmt::print("loose: {}\n", loose);
@@ -112,7 +104,7 @@ Result<Outcome> run_verify(const Options& options) {
     return error("give --proof of one client, or --batch with a folder of clients");
   ZKAPEX_TRY(Ledger ledger, Ledger::open(options.ledger));
   ZKAPEX_TRY(Mask mask, read_mask(options.mask, ledger.deployment()));
-  ZKAPEX_TRY(const size_t longest, longest_proof_file(ledger.deployment()));
+  ZKAPEX_TRY(const size_t longest, longest_proof_file(ledger.deployment(), mask.op));
   const Provider provider{std::move(ledger), std::move(mask)};
   return options.batch.empty() ? verify_one(options, provider, longest) : verify_batch(options, provider, longest);
 }
@@ -126,9 +118,6 @@ void add_verify(Command parent, Action& action) {
   command.add_option("--mask", options->mask, "The window's mask file").required();
   command.add_option("--proof", options->proof, "A client's proof file");
   command.add_option("--batch", options->batch, "Or a folder with a folder for each client, with its proof.zka");
-  command.add_option("--operator", options->op, "The operator that is due: group-obs, or mask-only for comparison")
-      .one_of({std::string(name(Operator::kGroupObs)), std::string(name(Operator::kMaskOnly))})
-      .shows_default();
   options->common.offer_json(command);
   options->common.offer_quiet(command);
   options->common.offer_threads(command);
@@ -146,7 +135,7 @@ void add_verify(Command parent, Action& action) {
       "In a batch all proofs are checked by one multiplication, and the false ones are named. A file that is missing,\n"
       "damaged, too long, a link or no file at all is its own client's rejection. Exit status 1 if any is rejected.\n\n"
       "A rejection names one reason (length, version, scalar, point, zero challenge, equation, statement, deployment,\n"
-      "registration, client, mask, window, model, operator, file) and says what to do; docs/reasons.md\n"
+      "registration, client, mask, window, model, file) and says what to do; docs/reasons.md\n"
       "explains each.\n\n"
       "Examples:\n"
       "  zkapex verify --ledger ledger --mask psi.zka --proof proof.zka\n"

@@ -37,7 +37,6 @@ class Cheater {
     ZKAPEX_TRY(const Path state, copy_of_state());
     ZKAPEX_CHECK(unlearn({.client = state,
                           .mask = scratch() / "light.zka",
-                          .op = Operator::kGroupObs,
                           .model_out = scratch() / "light.safetensors",
                           .proof_out = scratch() / "light-proof.zka",
                           .model = {},
@@ -54,10 +53,10 @@ class Cheater {
     ZKAPEX_TRY(const Path folder, copy_of_state());
     ZKAPEX_TRY(const WindowInputs inputs,
                WindowInputs::open({.client = folder, .mask = run_.files.mask(), .model = {}, .store = {}}));
-    ZKAPEX_TRY(const WindowPlan plan, plan_window(deployment_, mask_, Operator::kGroupObs, run_.work));
+    ZKAPEX_TRY(const WindowPlan plan, plan_window(deployment_, mask_, run_.work));
     const Generators generators = load_generators(plan.shape().generators(), run_.work);
     ZKAPEX_TRY(const Client bob, inputs.client());
-    ZKAPEX_TRY(AppliedOperator applied, apply_operator(bob, mask_, Operator::kGroupObs, scratch(), run_.work));
+    ZKAPEX_TRY(AppliedOperator applied, apply_operator(bob, mask_, scratch(), run_.work));
     ZKAPEX_CHECK(overshoot(bob, applied.after));
     Unscrupulous tamper;
     ZKAPEX_TRY(const ProvedWindow proved,
@@ -145,13 +144,13 @@ Status catch_cheats(DemoRun& run) {
   // The batch again, with cheats in the place of the one who cheats.
   ZKAPEX_TRY(const std::vector<Judgement> judgements, [&]() -> Result<std::vector<Judgement>> {
     ZKAPEX_TRY(const Ledger ledger, Ledger::open(run.files.earlier_ledger()));
-    ZKAPEX_TRY(const size_t longest, longest_proof_file(deployment));
+    ZKAPEX_TRY(const size_t longest, longest_proof_file(deployment, mask.op));
     std::vector<Submission> submissions;
     for (size_t k = 0; k <= cheats.size(); ++k) {
       const Path from = k == 0 ? run.files.inbox(honest) : folder(k - 1);
       submissions.push_back([path = from / "proof.zka", longest] { return read_handed_in(path, longest); });
     }
-    return judge(ledger, mask, submissions, {}, run.work);
+    return judge(ledger, mask, submissions, run.work);
   }());
   std::error_code ignored;
   std::filesystem::remove_all(cheater.scratch(), ignored);

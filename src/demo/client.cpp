@@ -73,7 +73,6 @@ Status unlearn_clients(DemoRun& run) {
     ZKAPEX_CHECK(replace_file(run.files.personal(client) / "config.json", run.files.unlearned(client) / "config.json"));
     const UnlearnRequest request{.client = run.files.state(client),
                                  .mask = run.files.mask(),
-                                 .op = Operator::kGroupObs,
                                  .model_out = run.files.unlearned(client) / "model.safetensors",
                                  .proof_out = run.files.proof(client),
                                  .model = {},

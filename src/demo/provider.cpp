@@ -75,14 +75,14 @@ Status verify_clients(DemoRun& run) {
   run.tell.step("provider", "verifies what both clients sent, in one batch");
   ZKAPEX_TRY(const Ledger ledger, Ledger::open(run.files.ledger()));
   ZKAPEX_TRY(const Mask mask, zkapex::read_mask(run.files.mask(), ledger.deployment()));
-  ZKAPEX_TRY(const size_t longest, longest_proof_file(ledger.deployment()));
+  ZKAPEX_TRY(const size_t longest, longest_proof_file(ledger.deployment(), mask.op));
   std::vector<Submission> submissions;
   for (const std::string& client : run.settings.clients) {
     submissions.push_back(
         [path = run.files.inbox(client) / "proof.zka", longest] { return read_handed_in(path, longest); });
   }
   const Stopwatch watch;
-  ZKAPEX_TRY(const std::vector<Judgement> judgements, judge(ledger, mask, submissions, {}, run.work));
+  ZKAPEX_TRY(const std::vector<Judgement> judgements, judge(ledger, mask, submissions, run.work));
   auto& out = run.report["verification"];
   out["windows_seconds"] = watch.seconds();
   out["clients"] = submissions.size();

@@ -30,7 +30,7 @@ Result<ordered_json> verify(const Published& published, const Path& folder, cons
   const Stopwatch window;
   ZKAPEX_TRY(const Bytes bytes, read_file(proof, kMaxPublicFile));
   const Submission submission = [&] { return bytes; };
-  ZKAPEX_TRY(const std::vector<Judgement> judgements, judge(ledger, published.mask, {&submission, 1}, {}, work));
+  ZKAPEX_TRY(const std::vector<Judgement> judgements, judge(ledger, published.mask, {&submission, 1}, work));
   ZKAPEX_CHECK(require(judgements.front().rejection, "proof"));
   return ordered_json{{"verify_with_registration_seconds", whole.seconds()}, {"verify_seconds", window.seconds()}};
 }
@@ -63,7 +63,6 @@ Result<Proved> proved_model(Vision& vision, const Published& published, const Op
   const MemoryMeter memory;
   ZKAPEX_TRY(const UnlearnReport done, unlearn({.client = state,
                                                 .mask = mask,
-                                                .op = Operator::kGroupObs,
                                                 .model_out = unlearned / "model.safetensors",
                                                 .proof_out = proof,
                                                 .model = {},

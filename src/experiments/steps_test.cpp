@@ -49,7 +49,6 @@ TEST(Steps, TheOperatorGivesTheWeightsThatAClientProves) {
   ASSERT_TRUE(replace_file(personal / "config.json", unlearned / "config.json").ok());
   const auto proved = unlearn({.client = state,
                                .mask = psi,
-                               .op = Operator::kGroupObs,
                                .model_out = unlearned / "model.safetensors",
                                .proof_out = folder.path() / "proof.zka",
                                .model = {},

@@ -34,11 +34,10 @@ Result<RegistrationPlan> plan_registration(const Deployment& deployment, const W
   return RegistrationPlan::make(deployment, cut_rows(layout.rows(), memory.rows_per_segment()));
 }
 
-Result<WindowPlan> plan_window(const Deployment& deployment, const Mask& mask, Operator op,
-                               const WorkSettings& settings) {
+Result<WindowPlan> plan_window(const Deployment& deployment, const Mask& mask, const WorkSettings& settings) {
   const Layout& layout = deployment.layout();
   const MemoryPlan memory(layout, settings.memory);
-  return WindowPlan::make(deployment, mask, op, cut_rows(layout.rows(), memory.rows_per_segment()));
+  return WindowPlan::make(deployment, mask, cut_rows(layout.rows(), memory.rows_per_segment()));
 }
 
 Result<NewRegistration> make_registration(const Deployment& deployment, const std::string& client,
@@ -58,12 +57,12 @@ Result<NewRegistration> make_registration(const Deployment& deployment, const st
   return NewRegistration{std::move(file), *std::move(registered), std::move(proved)};
 }
 
-Result<AppliedOperator> apply_operator(const Client& client, const Mask& mask, Operator op, const Path& scratch,
+Result<AppliedOperator> apply_operator(const Client& client, const Mask& mask, const Path& scratch,
                                        const WorkSettings& settings) {
   const Layout& layout = client.deployment->layout();
   Progress progress(settings.progress, "unlearning", "blocks", layout.blocks());
   ZKAPEX_TRY(UnlearnedModel after, UnlearnedModel::make(*client.deployment, scratch));
-  if (op == Operator::kMaskOnly) return apply_mask(client, mask, std::move(after), progress);
+  if (mask.op == Operator::kMaskOnly) return apply_mask(client, mask, std::move(after), progress);
   AppliedOperator out{std::move(after), {}};
   const BlockReader blocks = [&](uint64_t index, std::span<int64_t> theta) {
     return client.read(layout.block(index).first_coordinate, theta);
@@ -89,7 +88,7 @@ Result<ProvedWindow> attest_window(const Client& client, const Mask& mask, const
   ZKAPEX_TRY(WindowProof proved,
              prove_window(statement, plan, bits, before, client.openings, generators, *settings.pool,
                           {.scratch = std::move(scratch), .progress = [&] { progress.advance(); }, .tamper = tamper}));
-  return ProvedWindow{{plan.op(), deployment.digest(), record.registered.digest, mask.digest(), record.current.digest(),
+  return ProvedWindow{{deployment.digest(), record.registered.digest, mask.digest(), record.current.digest(),
                        record.registered.client, mask.window, plan.segmentation(), proved.proof.encode()},
                       std::move(proved.blindings)};
 }

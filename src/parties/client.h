@@ -13,7 +13,7 @@ namespace zkapex {
 
 // Cut to the memory that there is.
 [[nodiscard]] Result<RegistrationPlan> plan_registration(const Deployment& deployment, const WorkSettings& settings);
-[[nodiscard]] Result<WindowPlan> plan_window(const Deployment& deployment, const Mask& mask, Operator op,
+[[nodiscard]] Result<WindowPlan> plan_window(const Deployment& deployment, const Mask& mask,
                                              const WorkSettings& settings);
 
 struct NewRegistration {
@@ -40,8 +40,8 @@ struct AppliedOperator {
   UnlearnedModel after;
   ObsSummary summary;
 };
-[[nodiscard]] Result<AppliedOperator> apply_operator(const Client& client, const Mask& mask, Operator op,
-                                                     const Path& scratch, const WorkSettings& settings);
+[[nodiscard]] Result<AppliedOperator> apply_operator(const Client& client, const Mask& mask, const Path& scratch,
+                                                     const WorkSettings& settings);
 
 struct ProvedWindow {
   ProofFile file;

@@ -46,7 +46,6 @@ class ClientTest : public ::testing::Test {
     std::filesystem::create_directories(at("out"));
     return {.client = client(),
             .mask = at(name + ".zka"),
-            .op = Operator::kGroupObs,
             .model_out = at("out/" + out + ".safetensors"),
             .proof_out = at("out/" + out + ".zka"),
             .model = {},

@@ -67,14 +67,17 @@ struct World {
   }
   Status apply(const std::string& client, Operator op = Operator::kGroupObs) {
     Timings seconds;
-    const Path at = folder / client;
+    const Path at = folder / client, request = folder / fmt::format("{}.zka", name(op));
+    Mask due = mask;
+    due.op = op;
+    ZKAPEX_CHECK(write_file(request, due.serialize(), {.overwrite = true}));
     ZKAPEX_TRY(const WindowInputs inputs,
-               WindowInputs::open({.client = at, .mask = folder / "psi.zka", .model = {}, .store = {}}));
-    ZKAPEX_TRY(const ComputedWindow computed, compute_window(inputs, op, at, settings, seconds));
+               WindowInputs::open({.client = at, .mask = request, .model = {}, .store = {}}));
+    ZKAPEX_TRY(const ComputedWindow computed, compute_window(inputs, at, settings, seconds));
     ZKAPEX_TRY(SecretWriter secret,
                prepare_secret(at / "secret.zka", computed.next, deployment, computed.after.reader(), true));
     ZKAPEX_CHECK(write_file(at / "proof.zka", computed.proof.encode()));
-    ZKAPEX_CHECK(write_file(at / "mask.zka", mask.serialize(), {.overwrite = true}));
+    ZKAPEX_CHECK(write_file(at / "mask.zka", due.serialize(), {.overwrite = true}));
     ZKAPEX_CHECK(secret.commit());
     return Done{};
   }

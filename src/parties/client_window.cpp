@@ -94,14 +94,14 @@ Result<Client> WindowInputs::client() const {
                  {secret.curvature_blindings.data(), secret.curvature_blindings.size()}}};
 }
 
-Result<ComputedWindow> compute_window(const WindowInputs& inputs, Operator op, const Path& scratch,
-                                      const WorkSettings& settings, Timings& seconds) {
+Result<ComputedWindow> compute_window(const WindowInputs& inputs, const Path& scratch, const WorkSettings& settings,
+                                      Timings& seconds) {
   Stopwatch watch;
-  ZKAPEX_TRY(const WindowPlan plan, plan_window(inputs.deployment, inputs.mask, op, settings));
+  ZKAPEX_TRY(const WindowPlan plan, plan_window(inputs.deployment, inputs.mask, settings));
   const Generators generators = load_generators(plan.shape().generators(), settings);
   ZKAPEX_TRY(const Client client, inputs.client());
   watch.lap(seconds, "prepare");
-  ZKAPEX_TRY(AppliedOperator applied, apply_operator(client, inputs.mask, op, scratch, settings));
+  ZKAPEX_TRY(AppliedOperator applied, apply_operator(client, inputs.mask, scratch, settings));
   watch.lap(seconds, "apply");
   ZKAPEX_TRY(ProvedWindow proved,
              attest_window(client, inputs.mask, plan, applied.after, scratch, generators, settings));

@@ -40,7 +40,7 @@ struct ComputedWindow {
 };
 
 // The proof was verified, as the provider will. `scratch`: a folder on disk.
-[[nodiscard]] Result<ComputedWindow> compute_window(const WindowInputs& inputs, Operator op, const Path& scratch,
+[[nodiscard]] Result<ComputedWindow> compute_window(const WindowInputs& inputs, const Path& scratch,
                                                     const WorkSettings& settings, Timings& seconds);
 
 }  // namespace zkapex

@@ -135,7 +135,6 @@ TEST_F(FilesTest, WhatAProofNamesIsCheckedWithATypedReason) {
   EXPECT_EQ(reason([](ProofFile& f) { f.model[0] ^= 1; }), "model");
   EXPECT_EQ(reason([](ProofFile& f) { f.client = "bob"; }), "client");
   EXPECT_EQ(reason([](ProofFile& f) { f.segmentation.push_back(1); }), "statement");
-  EXPECT_EQ(reason([](ProofFile& f) { f.op = Operator::kMaskOnly; }), "length");
   EXPECT_EQ(reason([](ProofFile& f) { f.proof.push_back(0); }), "length");
   EXPECT_EQ(reason([](ProofFile& f) { f.proof[0] ^= 1; }), "version");
   EXPECT_EQ(reason([](ProofFile& f) { std::fill_n(f.proof.begin() + 8, 32, 0); }), "point");
@@ -249,9 +248,8 @@ TEST_F(MalformedContent, OfARegistration) {
 }
 
 TEST_F(MalformedContent, OfAProof) {
-  const auto proof = [](uint8_t op, std::string_view client, std::string_view window, uint32_t parts, uint64_t bytes) {
+  const auto proof = [](std::string_view client, std::string_view window, uint32_t parts, uint64_t bytes) {
     ByteWriter out;
-    out.u8(op);
     for (int k = 0; k < 4; ++k) out.raw(Sha256::Digest{});
     out.text(client);
     out.text(window);
@@ -259,16 +257,13 @@ TEST_F(MalformedContent, OfAProof) {
     out.u64(bytes);
     return out;
   };
-  EXPECT_EQ(refusal<ProofFile>(proof(1, "a", "w", 0, 0)), "");
-  EXPECT_EQ(refusal<ProofFile>(proof(2, "a", "w", 0, 0)), "");
-  EXPECT_NE(refusal<ProofFile>(proof(0, "a", "w", 0, 0)).find("operator"), std::string::npos);
-  EXPECT_NE(refusal<ProofFile>(proof(3, "a", "w", 0, 0)).find("operator"), std::string::npos);
-  EXPECT_NE(refusal<ProofFile>(proof(1, std::string(256, 'a'), "w", 0, 0)).find("over the limit"), std::string::npos);
-  EXPECT_NE(refusal<ProofFile>(proof(1, "a", std::string(256, 'w'), 0, 0)).find("over the limit"), std::string::npos);
-  EXPECT_NE(refusal<ProofFile>(proof(1, "a\n", "w", 0, 0)).find("control characters"), std::string::npos);
-  EXPECT_NE(refusal<ProofFile>(proof(1, "a", "w\x1b", 0, 0)).find("control characters"), std::string::npos);
-  EXPECT_NE(refusal<ProofFile>(proof(1, "a", "w", 1 << 22, 0)).find("do not fit"), std::string::npos);
-  EXPECT_NE(refusal<ProofFile>(proof(1, "a", "w", 0, 1)).find("are left"), std::string::npos);
+  EXPECT_EQ(refusal<ProofFile>(proof("a", "w", 0, 0)), "");
+  EXPECT_NE(refusal<ProofFile>(proof(std::string(256, 'a'), "w", 0, 0)).find("over the limit"), std::string::npos);
+  EXPECT_NE(refusal<ProofFile>(proof("a", std::string(256, 'w'), 0, 0)).find("over the limit"), std::string::npos);
+  EXPECT_NE(refusal<ProofFile>(proof("a\n", "w", 0, 0)).find("control characters"), std::string::npos);
+  EXPECT_NE(refusal<ProofFile>(proof("a", "w\x1b", 0, 0)).find("control characters"), std::string::npos);
+  EXPECT_NE(refusal<ProofFile>(proof("a", "w", 1 << 22, 0)).find("do not fit"), std::string::npos);
+  EXPECT_NE(refusal<ProofFile>(proof("a", "w", 0, 1)).find("are left"), std::string::npos);
 }
 
 TEST_F(MalformedContent, OfASecret) {

@@ -105,13 +105,9 @@ Result<Bytes, Rejection> Inbox::read(const std::string& sender, const std::strin
   return out;
 }
 
-Result<size_t> longest_proof_file(const Deployment& deployment) {
-  size_t longest = 0;
-  for (const Operator op : {Operator::kGroupObs, Operator::kMaskOnly}) {
-    ZKAPEX_TRY(const WindowPlan::Most most, WindowPlan::most(deployment, op));
-    longest = std::max(longest, most.proof_bytes + fields_with(most.parts));
-  }
-  return longest;
+Result<size_t> longest_proof_file(const Deployment& deployment, Operator op) {
+  ZKAPEX_TRY(const WindowPlan::Most most, WindowPlan::most(deployment, op));
+  return most.proof_bytes + fields_with(most.parts);
 }
 
 Result<size_t> longest_registration_file(const Deployment& deployment) {

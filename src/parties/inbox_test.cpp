@@ -101,17 +101,16 @@ TEST(InboxLimits, EveryCutFits) {
   mask.support = {7};
   const uint64_t rows = deployment.layout().rows();
   ASSERT_GT(rows, 3U);
-  const size_t longest_proof = *longest_proof_file(deployment);
   const size_t longest_registration = *longest_registration_file(deployment);
   for (uint64_t part = 1; part <= rows; ++part) {
     for (const Operator op : {Operator::kGroupObs, Operator::kMaskOnly}) {
-      const WindowPlan plan = *WindowPlan::make(deployment, mask, op, cut_rows(rows, part));
+      mask.op = op;
+      const WindowPlan plan = *WindowPlan::make(deployment, mask, cut_rows(rows, part));
       ProofFile file;
-      file.op = op;
       file.client = file.window = std::string(255, 'x');
       file.segmentation = plan.segmentation();
       file.proof.resize(plan.shape().bytes());
-      EXPECT_LE(file.encode().size(), longest_proof);
+      EXPECT_LE(file.encode().size(), *longest_proof_file(deployment, op));
     }
     RegistrationFile file;
     file.client = std::string(255, 'x');

@@ -11,8 +11,8 @@ namespace {
 
 class Court {
  public:
-  Court(const Ledger& ledger, const Mask& mask, const Policy& policy, const WorkSettings& settings)
-      : ledger_(ledger), mask_(mask), policy_(policy), settings_(settings) {}
+  Court(const Ledger& ledger, const Mask& mask, const WorkSettings& settings)
+      : ledger_(ledger), mask_(mask), settings_(settings) {}
 
   Status hear(const Submission& submission) {
     Judgement& judgement = judgements_.emplace_back();
@@ -42,7 +42,6 @@ class Court {
     Result<ProofFile> file = ProofFile::decode(bytes);
     if (!file) return Rejection{Reason::kFile, file.error().message};
     judgement.client = file->client;
-    judgement.op = file->op;
     return *std::move(file);
   }
 
@@ -54,7 +53,6 @@ class Court {
     }
     judgement.registration = client->registered.digest;
     judgement.start = client->current.digest();
-    ZKAPEX_CHECK(check_policy(policy_, proof));
     const Deployment& deployment = ledger_.deployment();
     ZKAPEX_TRY(CheckedWindow checked, check_window_file(deployment, *client, mask_, proof, *settings_.pool));
     judgement.next = std::move(checked.next);
@@ -99,7 +97,6 @@ class Court {
 
   const Ledger& ledger_;
   const Mask& mask_;
-  const Policy& policy_;
   const WorkSettings& settings_;
   std::optional<Generators> generators_;
   std::vector<Judgement> judgements_;
@@ -111,8 +108,8 @@ class Court {
 }  // namespace
 
 Result<std::vector<Judgement>> judge(const Ledger& ledger, const Mask& mask, std::span<const Submission> submissions,
-                                     const Policy& policy, const WorkSettings& settings) {
-  Court court(ledger, mask, policy, settings);
+                                     const WorkSettings& settings) {
+  Court court(ledger, mask, settings);
   Progress progress(settings.progress, "verifying", "clients", submissions.size());
   for (const Submission& submission : submissions) {
     ZKAPEX_CHECK(court.hear(submission));

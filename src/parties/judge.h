@@ -15,7 +15,6 @@ struct Judgement {
   std::optional<Rejection> rejection;                 // none: accepted
   std::string client;                                 // as its proof says; empty where that cannot be read
   std::optional<Sha256::Digest> registration, start;  // digests from the ledger; none where the client is not in it
-  Operator op = Operator::kGroupObs;
   size_t proof_bytes = 0;
   Sha256::Digest proof{};               // SHA-256 of the file
   std::optional<ModelCommitment> next;  // where an accepted window leads
@@ -25,7 +24,7 @@ struct Judgement {
 // record(). Of several proofs that are accepted of one client the first stands. All sums that fit the memory together
 // are settled by one multi-scalar multiplication; only where that fails is each tried alone.
 [[nodiscard]] Result<std::vector<Judgement>> judge(const Ledger& ledger, const Mask& mask,
-                                                   std::span<const Submission> submissions, const Policy& policy,
+                                                   std::span<const Submission> submissions,
                                                    const WorkSettings& settings);
 
 // Moves the clients of accepted judgements on, in the ledger that judged them.

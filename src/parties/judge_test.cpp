@@ -47,8 +47,10 @@ class JudgeTest : public ::testing::Test {
   }
 
   using Answers = std::vector<std::string>;
-  Answers answers(const std::vector<Submission>& submissions, const Policy& policy = {}) {
-    judgements_ = *judge(ledger_, world_->mask, submissions, policy, work());
+  Answers answers(const std::vector<Submission>& submissions, Operator op = Operator::kGroupObs) {
+    Mask mask = world_->mask;
+    mask.op = op;
+    judgements_ = *judge(ledger_, mask, submissions, work());
     Answers out;
     for (const Judgement& judgement : judgements_) {
       out.emplace_back(judgement.rejection ? name(judgement.rejection->reason) : "accepted");
@@ -64,8 +66,8 @@ class JudgeTest : public ::testing::Test {
 World* JudgeTest::world_ = nullptr;
 
 TEST_F(JudgeTest, TheOperatorIsTheProvidersChoice) {
-  EXPECT_EQ(answers({of("alice"), of("bob"), of("carol")}), (Answers{"accepted", "accepted", "operator"}));
-  EXPECT_EQ(answers({of("alice"), of("carol")}, {.op = Operator::kMaskOnly}), (Answers{"operator", "accepted"}));
+  EXPECT_EQ(answers({of("alice"), of("bob"), of("carol")}), (Answers{"accepted", "accepted", "mask"}));
+  EXPECT_EQ(answers({of("alice"), of("carol")}, Operator::kMaskOnly), (Answers{"mask", "accepted"}));
 }
 
 TEST_F(JudgeTest, ABadFileIsItsOwnClientsRejection) {
@@ -111,7 +113,7 @@ TEST_F(JudgeTest, OneModelHasOneSuccessor) {
   EXPECT_EQ(answers({first, of("alice")}), (Answers{"window", "window"}));
   Mask other = world_->mask;
   other.window = "w1 again";
-  EXPECT_EQ(name((*judge(ledger_, other, std::vector{of("alice")}, {}, work()))[0].rejection->reason), "mask");
+  EXPECT_EQ(name((*judge(ledger_, other, std::vector{of("alice")}, work()))[0].rejection->reason), "mask");
 }
 
 TEST_F(JudgeTest, WhatIsRejectedIsNotRecorded) {
@@ -123,7 +125,7 @@ TEST_F(JudgeTest, WhatIsRejectedIsNotRecorded) {
 
 TEST_F(JudgeTest, ALedgerThatCannotBeReadIsAnError) {
   ASSERT_TRUE(write_file(at("ledger/clients/alice/registered.zka"), Bytes{1}, {.overwrite = true}).ok());
-  EXPECT_FALSE(judge(ledger_, world_->mask, std::vector{of("alice")}, {}, work()).ok());
+  EXPECT_FALSE(judge(ledger_, world_->mask, std::vector{of("alice")}, work()).ok());
 }
 
 TEST_F(JudgeTest, SumsAreSettledInPartsWhereMemoryIsShort) {

@@ -33,14 +33,15 @@ Registered registered_by(const RegistrationFile& file, const OpenedRegistration&
       digest, file.client, std::move(rows.unchanged), std::move(rows.curvature), {digest, {}, std::move(rows.model)}};
 }
 
-Result<WindowPlan, Rejection> plan_of(const Deployment& deployment, const Mask& mask, const ProofFile& file) {
+Result<WindowPlan, Rejection> plan_of(const Deployment& deployment, const Mask& mask, const Sha256::Digest& mask_digest,
+                                      const ProofFile& file) {
   if (file.deployment != deployment.digest())
     return Rejection{Reason::kDeployment, "the proof was made for another deployment"};
   if (const Status fits = mask.check_for(deployment); !fits) return Rejection{Reason::kMask, fits.error().message};
-  if (file.mask != mask.digest() || file.window != mask.window) {
+  if (file.mask != mask_digest || file.window != mask.window) {
     return Rejection{Reason::kMask, "the proof was made for another mask"};
   }
-  Result<WindowPlan> plan = WindowPlan::make(deployment, mask, file.op, file.segmentation);
+  Result<WindowPlan> plan = WindowPlan::make(deployment, mask, file.segmentation);
   if (!plan) return Rejection{Reason::kStatement, plan.error().message};
   return *std::move(plan);
 }
@@ -82,14 +83,6 @@ Result<Registered, Rejection> verify_registration_file(const Deployment& deploym
   return std::move(checked.registered);
 }
 
-Verdict check_policy(const Policy& policy, const ProofFile& file) {
-  if (file.op != policy.op) {
-    return Rejection{Reason::kOperator,
-                     fmt::format("the client applied {}, {} is due", name(file.op), name(policy.op))};
-  }
-  return Done{};
-}
-
 WindowStatement window_statement(const Deployment& deployment, const Registered& registered,
                                  const ModelCommitment& current, const Mask& mask) {
   return {&deployment,      &mask,        registered.client,    registered.digest,
@@ -98,7 +91,8 @@ WindowStatement window_statement(const Deployment& deployment, const Registered&
 
 Result<CheckedWindow, Rejection> check_window_file(const Deployment& deployment, const ClientRecord& client,
                                                    const Mask& mask, const ProofFile& file, ThreadPool& pool) {
-  ZKAPEX_TRY(const WindowPlan plan, plan_of(deployment, mask, file));
+  const Sha256::Digest mask_digest = mask.digest();  // takes a while
+  ZKAPEX_TRY(const WindowPlan plan, plan_of(deployment, mask, mask_digest, file));
   ZKAPEX_CHECK(check_history(client, mask));
   const Registered& registered = client.registered;
   const ModelCommitment& current = client.current;
@@ -111,7 +105,7 @@ Result<CheckedWindow, Rejection> check_window_file(const Deployment& deployment,
   ZKAPEX_TRY(const Proof proof, Proof::decode(file.proof, plan.shape()));
   ZKAPEX_TRY(PointSum sum, check_window(window_statement(deployment, registered, current, mask), plan, proof, pool));
   ModelCommitment next{current.registration, current.windows, unlearned_rows(plan, proof)};
-  next.windows.push_back({mask.window, mask.digest()});
+  next.windows.push_back({mask.window, mask_digest});
   return CheckedWindow{std::move(next), std::move(sum)};
 }
 

@@ -16,12 +16,6 @@ struct ClientRecord {
   std::optional<Mask> last_mask;  // of its last window; none where there was no window yet
 };
 
-// What is due is for the provider to say, not for the client's file.
-struct Policy {
-  Operator op = Operator::kGroupObs;
-};
-[[nodiscard]] Verdict check_policy(const Policy& policy, const ProofFile& file);
-
 // The file's commitments, taken as they are: of a registration that was verified before, or is one's own.
 [[nodiscard]] Result<Registered, Rejection> assume_registration(const Deployment& deployment,
                                                                 const RegistrationFile& file);

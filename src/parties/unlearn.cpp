@@ -40,8 +40,7 @@ Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings&
              WindowInputs::open({request.client, request.mask, request.model, request.store}));
   ZKAPEX_CHECK(check_window_outputs(request, inputs, settings.force));
   ZKAPEX_TRY(OutputFiles outputs, OutputFiles::create(request, settings.force));
-  ZKAPEX_TRY(const ComputedWindow computed,
-             compute_window(inputs, request.op, request.client, settings, report.seconds));
+  ZKAPEX_TRY(const ComputedWindow computed, compute_window(inputs, request.client, settings, report.seconds));
 
   watch.lap();
   // All that needs room on the disk comes first; then the attempt appears, before anyone can have its proof.
@@ -64,6 +63,7 @@ Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings&
   watch.lap(report.seconds, "write");
   report.summary = computed.summary;
   report.attempt = pending.attempt();
+  report.op = inputs.mask.op;
   report.masked = inputs.mask.support.size();
   report.proof_bytes = proof.size();
   report.proof_sha256 = sha256(proof);

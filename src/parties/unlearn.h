@@ -9,12 +9,12 @@ namespace zkapex {
 struct UnlearnRequest {
   Path client;  // folder
   Path mask;
-  Operator op = Operator::kGroupObs;
   Path model_out, proof_out;
   Path model, store;  // where they are now, if not where they were at registration; empty otherwise
   std::function<void()> between_changes = {};  // called between any two changes on disk at the end
 };
 struct UnlearnReport {
+  Operator op = Operator::kGroupObs;
   ObsSummary summary;
   Attempt attempt;
   uint64_t masked = 0;

@@ -94,9 +94,9 @@ void require_refused(bool accepted) {
 
 void fuzz_window(Provider& provider, Choices choices) {
   ProofFile file;
-  file.op = choices.next() % 2 == 0 ? Operator::kGroupObs : Operator::kMaskOnly;
+  provider.mask.op = choices.next() % 2 == 0 ? Operator::kGroupObs : Operator::kMaskOnly;
   file.segmentation = cut(provider.deployment.layout().rows(), choices);
-  const auto plan = WindowPlan::make(provider.deployment, provider.mask, file.op, file.segmentation);
+  const auto plan = WindowPlan::make(provider.deployment, provider.mask, file.segmentation);
   if (plan.ok()) file.proof = well_formed_proof(plan->shape(), provider, choices);
   file.deployment = provider.deployment.digest();
   file.mask = provider.mask.digest();

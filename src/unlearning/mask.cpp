@@ -68,6 +68,7 @@ Bytes Mask::content() const {
   out.text(window);
   out.raw(nonce);
   out.raw(predecessor);
+  out.u8(static_cast<uint8_t>(op));
   out.u64(support.size());
   uint64_t next = 0;  // the smallest coordinate that may follow
   for (const uint64_t coordinate : support) {
@@ -85,6 +86,8 @@ Result<Mask> Mask::parse(ByteView file) {
   ZKAPEX_TRY(out.window, in.text(kMaxWindow));
   ZKAPEX_TRY(out.nonce, in.array<32>());
   ZKAPEX_TRY(out.predecessor, in.array<32>());
+  ZKAPEX_TRY(const uint8_t number, in.u8());
+  ZKAPEX_TRY(out.op, operator_numbered(number));
   ZKAPEX_TRY(const uint64_t count, in.u64());
   if (count > in.left()) return error("truncated: {} coordinates do not fit in {} bytes", count, in.left());
   out.support.reserve(count);

@@ -1,4 +1,5 @@
-// Ψ, the artifact of one window: which weights are to become zero, for which deployment and window. Public.
+// Ψ, the request of one window: which weights are to become zero and by which operator, for which deployment and
+// window. Public.
 #pragma once
 
 #include <array>
@@ -6,20 +7,22 @@
 #include <vector>
 
 #include "base/framed.h"
+#include "unlearning/operator.h"
 
 namespace zkapex {
 
 class Deployment;
 
 struct Mask {
-  static constexpr FileKind kKind{"ZKAPEXPS", 2, "a mask"};
+  static constexpr FileKind kKind{"ZKAPEXPS", 3, "a mask"};
   static constexpr size_t kMaxFileBytes = size_t{1} << 34, kMaxWindow = 255;
 
   Sha256::Digest deployment{};
   std::string window;               // identifier, 1 to kMaxWindow bytes without control characters
   std::array<uint8_t, 32> nonce{};  // of the provider: ties proofs to this publication
   Sha256::Digest predecessor{};     // digest of the mask before it; zeros for the first of a deployment
-  std::vector<uint64_t> support;    // coordinates of the layout, strictly increasing, at least one
+  Operator op = Operator::kGroupObs;
+  std::vector<uint64_t> support;  // coordinates of the layout, strictly increasing, at least one
 
   bool operator==(const Mask&) const = default;
 

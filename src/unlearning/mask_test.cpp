@@ -41,6 +41,24 @@ TEST(Mask, RoundTrips) {
   }
 }
 
+TEST(Mask, HasOneOperator) {
+  Mask mask = sample({3, 8});
+  for (const Operator op : {Operator::kGroupObs, Operator::kMaskOnly}) {
+    mask.op = op;
+    const auto back = Mask::parse(mask.serialize());
+    ASSERT_TRUE(back.ok()) << back.error().message;
+    EXPECT_EQ(back->op, op);
+    EXPECT_EQ(*operator_named(name(op)), op);
+  }
+  EXPECT_FALSE(operator_named("magic").ok());
+  for (const int number : {0, 3, 255}) {
+    mask.op = static_cast<Operator>(number);
+    const auto back = Mask::parse(mask.serialize());
+    ASSERT_FALSE(back.ok());
+    EXPECT_NE(back.error().message.find("operator"), std::string::npos);
+  }
+}
+
 TEST(Mask, IsSmall) {
   std::mt19937_64 rng(2);
   const auto support = random_support(rng, 200'000, 0.04);
@@ -91,6 +109,7 @@ TEST(Mask, RefusesWellFormedFilesThatMeanNothing) {
     out.raw(Bytes(32));
     out.text(window);
     out.raw(Bytes(64));
+    out.u8(1);
     out.u64(coordinates);
     out.raw(Bytes(coordinates));
     const auto mask = Mask::parse(frame(Mask::kKind, out.bytes()));
@@ -107,6 +126,7 @@ TEST(Mask, RefusesLongFormsAndOverflow) {
     out.raw(Bytes(32));
     out.text("w");
     out.raw(Bytes(64));
+    out.u8(1);
     out.u64(count);
     out.raw(gaps);
     const auto mask = Mask::parse(frame(Mask::kKind, out.bytes()));

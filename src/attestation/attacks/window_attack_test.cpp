@@ -35,7 +35,7 @@ TEST_F(WindowAttack, ResidualAboveTheBoundInAPartialBlock) {
 
 TEST_F(WindowAttack, MaskOnlyPassedOffAsCompensated) {
   TestWindow window({.op = Operator::kMaskOnly}, pool_);
-  window.options.op = Operator::kGroupObs;
+  window.mask.op = Operator::kGroupObs;
   expect_false(window);
 }
 

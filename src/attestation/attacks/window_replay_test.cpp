@@ -36,7 +36,7 @@ class WindowReplay : public ::testing::Test {
     change(mask);
     WindowStatement statement = window_.statement();
     statement.mask = &mask;
-    return answer(statement, *WindowPlan::make(*window_.deployment, mask, Operator::kGroupObs, segmentation_));
+    return answer(statement, *WindowPlan::make(*window_.deployment, mask, segmentation_));
   }
   template <class Change>
   std::string with_parameters(const Change& change) const {
@@ -45,7 +45,7 @@ class WindowReplay : public ::testing::Test {
     const Deployment deployment = *Deployment::make(window_.deployment->layout(), parameters);
     WindowStatement statement = window_.statement();
     statement.deployment = &deployment;
-    return answer(statement, *WindowPlan::make(deployment, window_.mask, Operator::kGroupObs, segmentation_));
+    return answer(statement, *WindowPlan::make(deployment, window_.mask, segmentation_));
   }
 
   mutable ThreadPool pool_{2};
@@ -102,14 +102,14 @@ TEST_F(WindowReplay, WithCommitmentsThatAreNoPoints) {
 }
 
 TEST_F(WindowReplay, WithAnotherSegmentationOrOperator) {
-  const auto cut = [&](const Segmentation& parts, Operator op = Operator::kGroupObs) {
-    return answer(window_.statement(), *WindowPlan::make(*window_.deployment, window_.mask, op, parts));
+  const auto cut = [&](const Segmentation& parts) {
+    return answer(window_.statement(), *WindowPlan::make(*window_.deployment, window_.mask, parts));
   };
   ASSERT_EQ(segmentation_, (Segmentation{1, 2}));
   EXPECT_EQ(cut({2, 1}), "equation");  // as many scalars, on other forks
   EXPECT_EQ(cut({3}), "length");
   EXPECT_EQ(cut({1, 1, 1}), "length");
-  EXPECT_EQ(cut(segmentation_, Operator::kMaskOnly), "length");
+  EXPECT_EQ(with_mask([](Mask& mask) { mask.op = Operator::kMaskOnly; }), "length");
 }
 
 TEST_F(WindowReplay, WithItsRowsSwappedOrRepeated) {
@@ -142,16 +142,20 @@ class WindowLateShift : public ::testing::Test {
         row = opened.back().encode(pool_);
       }
     };
+    mask_ = window_.mask;
+    mask_.op = op;
     WindowStatement statement = window_.statement();
+    statement.mask = &mask_;
     fill(statement.model);
     if (op == Operator::kGroupObs) fill(statement.curvature);
-    const WindowPlan plan = *WindowPlan::make(*window_.deployment, window_.mask, op, {1, 1});
+    const WindowPlan plan = *WindowPlan::make(*window_.deployment, mask_, {1, 1});
     for (OpenCommitment& row : opened) row.vector.resize(plan.shape().generators());
     return false_proof(relation(statement, plan), pool_, opened);
   }
 
   ThreadPool pool_{2};
   const TestWindow window_{{.block = 4, .tensors = {20, 9}}, pool_};
+  Mask mask_;  // of the last false window
 };
 
 TEST_F(WindowLateShift, OfASealedScalar) {
