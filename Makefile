@@ -27,7 +27,7 @@ install: build ## install programs, library, zkapex(1) and documents under PREFI
 demo: build ## the whole story on real images, five to seven minutes; then look at demo-out/report.html
 	@build/zkapex demo --force
 
-test: deps format-check ## formatting, then all tests, optimised and under the address and undefined-behaviour sanitizers
+test: deps format-check ## formatting, all tests, then all but sweeps and benchmarks under the address and undefined-behaviour sanitizers
 	@scripts/build release
 	@scripts/run-tests release
 	@scripts/build asan

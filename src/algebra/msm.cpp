@@ -137,6 +137,7 @@ PreparedPoints::PreparedPoints(std::initializer_list<std::span<const AffinePoint
                                const GroupKernels& kernels)
     : kernels_(&kernels), size_(0) {
   for (const auto& points : lists) size_ += points.size();
+  entries_.reserve(size_ + kPadding);
   entries_.resize(size_);
   TableEntry* next = entries_.data();
   for (const auto& points : lists) {

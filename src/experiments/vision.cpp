@@ -12,7 +12,6 @@ using nlohmann::json;
 
 namespace {
 
-// Uses of a seed. Those of masks, curvature and baselines are in unlearn_once.cpp.
 std::string digest_of(const SampleSet& set) {
   const std::string text = json{{"source", set.source.text()}, {"indices", set.indices}}.dump();
   return to_hex(sha256(view(text)));

@@ -94,17 +94,18 @@ void require_refused(bool accepted) {
 
 void fuzz_window(Provider& provider, Choices choices) {
   ProofFile file;
-  provider.mask.op = choices.next() % 2 == 0 ? Operator::kGroupObs : Operator::kMaskOnly;
+  Mask mask = provider.mask;
+  mask.op = choices.next() % 2 == 0 ? Operator::kGroupObs : Operator::kMaskOnly;
   file.segmentation = cut(provider.deployment.layout().rows(), choices);
-  const auto plan = WindowPlan::make(provider.deployment, provider.mask, file.segmentation);
+  const auto plan = WindowPlan::make(provider.deployment, mask, file.segmentation);
   if (plan.ok()) file.proof = well_formed_proof(plan->shape(), provider, choices);
   file.deployment = provider.deployment.digest();
-  file.mask = provider.mask.digest();
+  file.mask = mask.digest();
   file.model = provider.registered.model.digest();
   file.client = provider.registered.client;
-  file.window = provider.mask.window;
-  require_refused(verify_window_file(provider.deployment, {provider.registered, provider.registered.model, {}},
-                                     provider.mask, file, provider.generators, provider.pool)
+  file.window = mask.window;
+  require_refused(verify_window_file(provider.deployment, {provider.registered, provider.registered.model, {}}, mask,
+                                     file, provider.generators, provider.pool)
                       .ok());
 }
 

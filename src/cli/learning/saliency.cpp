@@ -91,7 +91,7 @@ Result<std::string> write_scores(const SaliencyFlags& flags, Session& session) {
 Result<Outcome> run_saliency(const Command& command, SaliencyFlags flags) {
   ZKAPEX_CHECK(check_output(flags.output, flags.learning.common.force));
   if (!flags.ratio.empty() && (flags.deployment.empty() || flags.window.empty())) {
-    return error("--ratio needs --deployment and --window-id");
+    return error("--ratio needs --deployment and --window");
   }
   ZKAPEX_TRY(flags.options.kind, saliency_kind(flags.kind));
   flags.options.seed = flags.learning.seed;
