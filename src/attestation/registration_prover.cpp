@@ -76,6 +76,7 @@ class RegistrationWitness : public Witness {
 
   Result<CommittedRows> commit(const Generators& generators, Nonces& nonces, ThreadPool& pool) override {
     generators_ = &generators;
+    pool_ = &pool;
     Stopwatch watch;
     CommittedRows out;
     ZKAPEX_CHECK(commit_integers(weights(), shape(0), "a covered tensor", nonces, pool, out));
@@ -215,21 +216,28 @@ class RegistrationWitness : public Witness {
   }
   // Curvature rows: n / S² squares each.
   [[nodiscard]] RowSource squares() const {
-    return [this](const auto& visit) -> Status {
-      // Bytes as they are; words become 64 bits and digits.
-      const uint64_t entries_at_once = uint64_t{1} << (deployment_.parameters().curvature_bits <= 8 ? 25 : 21);
-      const uint64_t n = plan_.geometry().row, at_once = std::max<uint64_t>(1, entries_at_once / n);
-      const uint64_t per_row = n / (plan_.geometry().stride() * plan_.geometry().stride());
-      Squares some;
-      for (uint64_t first = 0; first < plan_.curvature_rows(); first += at_once) {
-        const uint64_t count = std::min<uint64_t>(at_once, plan_.curvature_rows() - first);
-        ZKAPEX_CHECK(reader_.squares(first * per_row, count * per_row, some));
-        const IntegerRows rows = some.wide ? IntegerRows(std::span<const int16_t>(some.wide_entries))
-                                           : IntegerRows(std::span<const int8_t>(some.narrow_entries));
-        ZKAPEX_CHECK(visit(rows));
-      }
-      return Done{};
+    return [this](const auto& visit) {
+      return deployment_.parameters().curvature_bits <= 8 ? visit_squares<int8_t>(visit)
+                                                          : visit_squares<int16_t>(visit);
     };
+  }
+  template <class Entry, class Visit>
+  Status visit_squares(const Visit& visit) const {
+    // Bytes as they are; words become 64 bits and digits.
+    constexpr uint64_t kEntriesAtOnce = uint64_t{1} << (sizeof(Entry) == 1 ? 25 : 21);
+    const uint64_t n = plan_.geometry().row, square = plan_.geometry().stride() * plan_.geometry().stride();
+    const uint64_t all = plan_.curvature_rows() * n, at_once = std::max(n, kEntriesAtOnce / n * n);
+    UnsetVector<Entry> entries;
+    for (uint64_t first = 0; first < all; first += at_once) {
+      entries.resize(std::min(at_once, all - first));
+      FirstError failed;
+      pool_->for_each(entries.size() / square, [&](size_t k) {
+        failed.note(reader_.square_rows(first / square + k, 0, std::span(entries).subspan(k * square, square)));
+      });
+      ZKAPEX_CHECK(failed.status());
+      ZKAPEX_CHECK(visit(std::span<const Entry>(entries)));
+    }
+    return Done{};
   }
 
   const Deployment& deployment_;
@@ -239,6 +247,7 @@ class RegistrationWitness : public Witness {
   const size_t batch_bytes_;
   ProvedRegistration& out_;
   const Generators* generators_ = nullptr;
+  ThreadPool* pool_ = nullptr;
 };
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -53,6 +55,29 @@ void decode_entries(ByteView bytes, size_t stored, std::span<Entry> out) {
   } else {
     for (size_t e = 0; e < out.size(); ++e) out[e] = static_cast<Entry>(bytes[2 * e] | bytes[2 * e + 1] << 8);
   }
+}
+
+// Whether all entries are of less than 2^(bits − 1): by the largest, since a loop that cannot end early is a fast one.
+bool entries_fit(ByteView bytes, size_t stored, unsigned bits) {
+  int largest = 0;
+  if (stored == 1) {
+    std::array<int8_t, 32> high{}, low{};
+    size_t e = 0;
+    for (; e + high.size() <= bytes.size(); e += high.size()) {
+      for (size_t k = 0; k < high.size(); ++k) {
+        const auto v = static_cast<int8_t>(bytes[e + k]);
+        high[k] = std::max(high[k], v);
+        low[k] = std::min(low[k], v);
+      }
+    }
+    for (; e < bytes.size(); ++e) largest = std::max(largest, std::abs(int{static_cast<int8_t>(bytes[e])}));
+    for (size_t k = 0; k < high.size(); ++k) largest = std::max({largest, int{high[k]}, -int{low[k]}});
+  } else {
+    for (size_t e = 0; e < bytes.size(); e += 2) {
+      largest = std::max(largest, std::abs(int{static_cast<int16_t>(bytes[e] | bytes[e + 1] << 8)}));
+    }
+  }
+  return largest < 1 << (bits - 1);
 }
 
 }  // namespace
@@ -295,20 +320,7 @@ Status StoreReader::check_record(uint64_t number, ByteView record) const {
   if (checked_[number].load(std::memory_order_relaxed)) return Done{};
   if (!record_is_whole(header_, header_digest_, number, record))
     return error("{}: block {} does not match its digest: the file is damaged", file_->path().string(), number);
-  const int limit = 1 << (header_.bits - 1);
-  bool fits = true;
-  if (header_.entry_bytes() == 1) {
-    for (size_t e = 0; e < header_.factor_bytes(); ++e) {
-      const int v = static_cast<int8_t>(record[e]);
-      fits &= v > -limit && v < limit;
-    }
-  } else {
-    for (size_t e = 0; e < header_.factor_bytes(); e += 2) {
-      const int v = static_cast<int16_t>(record[e] | record[e + 1] << 8);
-      fits &= v > -limit && v < limit;
-    }
-  }
-  if (!fits)
+  if (!entries_fit(record.first(header_.factor_bytes()), header_.entry_bytes(), header_.bits))
     return error("{}: block {} has an entry of more than {} bits", file_->path().string(), number, header_.bits);
   checked_[number].store(true, std::memory_order_relaxed);
   return Done{};
@@ -341,8 +353,12 @@ Status StoreReader::read_part_entries(uint64_t block, size_t first_entry, std::s
     return Done{};
   }
   if (stored > sizeof(Entry)) return error("entries of {} bits do not fit one byte", header_.bits);
+  const uint64_t offset = StoreHeader::kBytes + block * header_.record_bytes() + first_entry * stored;
+  if constexpr (sizeof(Entry) == 1) {  // as they are stored
+    return file_->read(offset, {reinterpret_cast<uint8_t*>(out.data()), out.size()});
+  }
   Bytes part(out.size() * stored);
-  ZKAPEX_CHECK(file_->read(StoreHeader::kBytes + block * header_.record_bytes() + first_entry * stored, part));
+  ZKAPEX_CHECK(file_->read(offset, part));
   decode_entries(part, stored, out);
   return Done{};
 }

@@ -250,30 +250,35 @@ TEST_F(StoreTest, RefusesHeadersOutOfRange) {
 
 // Entries that no writer lets through, under a digest that fits them.
 TEST_F(StoreTest, EntriesAreCheckedWhenTheyAreRead) {
+  constexpr size_t kEntries = triangle_size(9);  // more than are looked at together, and some left over
   for (const uint32_t bits : {4U, 12U}) {
-    const StoreHeader narrow = header(bits);
-    for (const int entry : {(1 << (bits - 1)) - 1, 1 << (bits - 1), -(1 << (bits - 1)), 1 - (1 << (bits - 1))}) {
-      ByteWriter file;
-      file.raw(narrow.serialize());
-      for (uint64_t k = 0; k < 4; ++k) {
-        ByteWriter entries, hashed;
-        for (size_t e = 0; e < 15; ++e) {
-          const auto value = static_cast<uint16_t>(e == 9 ? entry : 0);
-          bits <= 8 ? entries.u8(static_cast<uint8_t>(value)) : entries.u16(value);
+    StoreHeader narrow = header(bits);
+    narrow.block = 9;
+    const int limit = 1 << (bits - 1);
+    for (const size_t place : {size_t{0}, size_t{9}, size_t{31}, size_t{32}, kEntries - 1}) {
+      for (const int entry : {limit - 1, limit, -limit, 1 - limit}) {
+        ByteWriter file;
+        file.raw(narrow.serialize());
+        for (uint64_t k = 0; k < 4; ++k) {
+          ByteWriter entries, hashed;
+          for (size_t e = 0; e < kEntries; ++e) {
+            const auto value = static_cast<uint16_t>(e == place ? entry : 0);
+            bits <= 8 ? entries.u8(static_cast<uint8_t>(value)) : entries.u16(value);
+          }
+          hashed.raw(ByteView(narrow.serialize()).last(32));
+          hashed.u64(k);
+          hashed.raw(entries.bytes());
+          file.raw(entries.bytes());
+          file.raw(sha256(hashed.bytes()));
         }
-        hashed.raw(ByteView(narrow.serialize()).last(32));
-        hashed.u64(k);
-        hashed.raw(entries.bytes());
-        file.raw(entries.bytes());
-        file.raw(sha256(hashed.bytes()));
+        ASSERT_TRUE(write_file(path_, file.bytes(), {.overwrite = true}).ok());
+        const auto reader = StoreReader::open(path_);
+        ASSERT_TRUE(reader.ok());
+        std::vector<int16_t> out(kEntries), part(2);
+        const bool fits = entry > -limit && entry < limit;
+        EXPECT_EQ(reader->read(2, 1, std::span(out)).ok(), fits) << entry << " at " << place;
+        EXPECT_EQ(reader->read_part(1, 0, std::span(part)).ok(), fits) << entry << " at " << place;
       }
-      ASSERT_TRUE(write_file(path_, file.bytes(), {.overwrite = true}).ok());
-      const auto reader = StoreReader::open(path_);
-      ASSERT_TRUE(reader.ok());
-      std::vector<int16_t> out(15), part(2);
-      const bool fits = entry > -(1 << (bits - 1)) && entry < 1 << (bits - 1);
-      EXPECT_EQ(reader->read(2, 1, std::span(out)).ok(), fits) << entry;
-      EXPECT_EQ(reader->read_part(1, 0, std::span(part)).ok(), fits) << entry;
     }
   }
 }
@@ -293,6 +298,7 @@ TEST_F(StoreTest, ReadsPartsOfAFactor) {
       EXPECT_FALSE(reader->read_part(4, 0, std::span(part)).ok());
       std::vector<int8_t> narrow(4);
       EXPECT_EQ(reader->read_part(2, 11, std::span(narrow)).ok(), bits == 8);
+      for (size_t e = 0; bits == 8 && e < 4; ++e) EXPECT_EQ(narrow[e], factor(2, bits)[11 + e]);
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "parties/client_model.h"
 
 #include "base/first_error.h"
+#include "base/unset_vector.h"
 
 namespace zkapex {
 
@@ -51,16 +52,19 @@ template <class Entry>
 Status ClientModel::read_square_rows(uint64_t slot, uint64_t first, std::span<Entry> out) const {
   const Layout& layout = deployment_.layout();
   const uint64_t block = layout.geometry().block, stride = layout.geometry().stride();
-  std::fill(out.begin(), out.end(), Entry{0});
   const std::optional<uint64_t> index = layout.block_in_slot(slot);
-  if (!index || first >= block) return Done{};
-  const uint64_t end = std::min(block, first + out.size() / stride);
-  std::vector<Entry> packed(triangle_size(end) - triangle_size(first));
-  ZKAPEX_CHECK(store_.read_part(*index, triangle_size(first), std::span<Entry>(packed)));
-  auto at = packed.begin();
-  for (uint64_t j = first; j < end; ++j, at += static_cast<ptrdiff_t>(j)) {
-    std::copy_n(at, j + 1, out.begin() + static_cast<ptrdiff_t>((j - first) * stride));
+  const uint64_t end = index ? std::min(block, first + out.size() / stride) : 0;
+  if (first < end) {
+    UnsetVector<Entry> packed(triangle_size(end) - triangle_size(first));
+    ZKAPEX_CHECK(store_.read_part(*index, triangle_size(first), std::span<Entry>(packed)));
+    auto from = packed.begin();
+    for (uint64_t j = first; j < end; ++j, from += static_cast<ptrdiff_t>(j)) {
+      const auto row = out.subspan((j - first) * stride, stride);
+      std::fill(std::copy_n(from, j + 1, row.begin()), row.end(), Entry{0});
+    }
+    out = out.subspan((end - first) * stride);
   }
+  std::ranges::fill(out, Entry{0});
   return Done{};
 }
 
