@@ -8,7 +8,7 @@ find_path(ZKAPEX_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-openmp openblas)
 # stdc++ first: the libtorch of Python's package has an old, partial std::filesystem of its own in it, which would
 # otherwise be found before that of the standard library.
 zkapex_room(learning ROOMS data unlearning LIBRARIES stdc++ ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX
-  PRECOMPILE learning/torch.h learning/dataset.h WITH_TESTS BATCHES)
+  PRECOMPILE learning/torch.h learning/dataset.h WITH_TESTS)
 # Newer libtorchs bring the headers of another fmt: those of the library that is linked come first.
 get_target_property(fmt_include fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
@@ -23,6 +23,5 @@ else()
 endif()
 
 # Their files use models and compute little with tensors: libtorch's functions are not in their header.
-zkapex_room(experiments ROOMS tables learning PRECOMPILE learning/dataset.h attestation/inputs.h WITH_TESTS
-  BATCHES)
-zkapex_room(demo ROOMS experiments PRECOMPILED_BY experiments WITH_TESTS BATCHES)
+zkapex_room(experiments ROOMS tables learning PRECOMPILE learning/dataset.h attestation/inputs.h WITH_TESTS)
+zkapex_room(demo ROOMS experiments PRECOMPILED_BY experiments WITH_TESTS)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/bits.h"
 #include "base/cpu.h"
 
 namespace zkapex {
@@ -18,8 +19,6 @@ namespace {
 
 constexpr size_t kChunkRows = 16 * kBlockRows;  // weights whose digits (128 KB) are made at a time
 constexpr size_t kColumnBlockRows = 16;         // rows of fold_columns that share a walk over the weights
-
-size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
 // w = sum of digit_i 2^(16 i), digits in [-2^15, 2^15); w < 2^253, so no carry leaves the last.
 void split(const Scalar& weight, int16_t (&digits)[kDigits]) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "algebra/fold.h"
+#include "base/bits.h"
 
 namespace zkapex {
 
@@ -35,8 +36,6 @@ int128 join(const int64_t* sums, size_t stride, size_t digits) {
   for (size_t k = digits; k-- > 0;) out = out * (int128{1} << 16) + sums[k * stride];
   return out;
 }
-
-size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
 }  // namespace
 

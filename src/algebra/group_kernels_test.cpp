@@ -30,7 +30,7 @@ class EveryKernel : public ::testing::TestWithParam<const GroupKernels*> {
 };
 
 // Elements whose limbs are at the bounds, where a wrong rounding or a lost carry shows.
-std::vector<Fe> edge_elements() {
+std::vector<Fe> edge_factors() {
   std::vector<Fe> out = {Fe::zero(), Fe::one(), (-Fe::one()).carried(), kSqrtM1, kOneHalf};
   for (uint64_t limb : {Fe::kLimbMask, uint64_t{1} << 50, (uint64_t{1} << 50) - 1, Fe::kUnit - 1}) {
     Fe every;
@@ -46,7 +46,7 @@ std::vector<Fe> edge_elements() {
 }
 
 TEST_P(EveryKernel, MultiplicationAgreesWithTheField) {
-  std::vector<Fe> factors = edge_elements();
+  std::vector<Fe> factors = edge_factors();
   for (int k = 0; k < 40; ++k) factors.push_back(random_element());
   for (const Fe& factor : factors) {
     std::vector<Fe> x(64);
@@ -82,7 +82,7 @@ TEST_P(EveryKernel, MixedAdditionAgreesWithTheCurve) {
 
 TEST_P(EveryKernel, PowerAgreesWithTheField) {
   for (size_t count : {size_t{0}, size_t{1}, size_t{3}, size_t{4}, size_t{7}, size_t{8}, size_t{9}, size_t{17}}) {
-    std::vector<Fe> x = edge_elements();
+    std::vector<Fe> x = edge_factors();
     while (x.size() < count) x.push_back(random_element());
     x.resize(count);
     for (size_t k = count / 2; k < count; ++k) x[k] = random_element();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "algebra/fold.h"
+#include "base/bits.h"
 #include "base/cpu.h"
 
 namespace zkapex {
@@ -32,10 +33,7 @@ ternary_kernels::Multiply native_ternary_multiply() {
 }
 
 TernaryMatrix::TernaryMatrix(size_t rows, size_t cols, ByteView bits)
-    : rows_(rows),
-      cols_(cols),
-      padded_((cols + ternary_kernels::kGroup - 1) / ternary_kernels::kGroup * ternary_kernels::kGroup),
-      entries_(rows * padded_, uint8_t{1}) {
+    : rows_(rows), cols_(cols), padded_(round_up(cols, ternary_kernels::kGroup)), entries_(rows * padded_, uint8_t{1}) {
   constexpr uint8_t kPlusOne[4] = {1, 1, 2, 0};
   for (size_t q = 0; q < rows; ++q) {
     for (size_t l = 0; l < cols; ++l) {

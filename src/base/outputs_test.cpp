@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class OutputsTest : public testing::Test {
+class OutputsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string name = (fs::temp_directory_path() / "zkapex_outputs_XXXXXX").string();

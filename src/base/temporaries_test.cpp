@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class TemporariesTest : public testing::Test {
+class TemporariesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string name = (fs::temp_directory_path() / "zkapex_temporaries_XXXXXX").string();

@@ -13,13 +13,14 @@ namespace zkapex::cli {
 
 namespace {
 
-struct Options {
+struct AdmitOptions {
   CommonFlags common;
   Path ledger, deployment;
   std::vector<Path> registrations;
 };
 
-void print(const Options& options, const std::vector<Admission>& admissions, const std::vector<std::string>& loose) {
+void print(const AdmitOptions& options, const std::vector<Admission>& admissions,
+           const std::vector<std::string>& loose) {
   if (options.common.json) {
     auto list = nlohmann::ordered_json::array();
     for (size_t k = 0; k < admissions.size(); ++k) {
@@ -44,7 +45,7 @@ void print(const Options& options, const std::vector<Admission>& admissions, con
   for (const std::string& sentence : loose) fmt::print("loose: {}\n", sentence);
 }
 
-Result<Outcome> run_admit(const Options& options) {
+Result<Outcome> run_admit(const AdmitOptions& options) {
   ZKAPEX_TRY(const Deployment deployment, read_deployment(options.deployment));
   ZKAPEX_TRY(const Ledger ledger, Ledger::open_or_create(options.ledger, deployment));
   ZKAPEX_TRY(const size_t longest, longest_registration_file(deployment));
@@ -70,7 +71,7 @@ Result<Outcome> run_admit(const Options& options) {
 }  // namespace
 
 void add_admit(Command parent, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<AdmitOptions>();
   const Command command = parent.add_command("admit", "Verify clients' registrations and record them (provider)");
   command.add_option("--ledger", options->ledger, "The provider's ledger: a folder, made if there is none").required();
   command.add_option("--deployment", options->deployment, "The deployment file").required();

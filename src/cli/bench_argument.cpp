@@ -118,11 +118,11 @@ std::string argument_as_json(const std::vector<ArgumentFigure>& figures) {
 }
 
 void add_bench_argument(Command bench, Action& action) {
-  struct Options {
+  struct BenchArgumentOptions {
     CommonFlags common;
     bool quick = false;
   };
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchArgumentOptions>();
   const Command argument = bench.add_command("argument", "Time the proof system on its worked relation");
   options->common.offer_json(argument);
   argument.add_flag("--quick", options->quick, "Small sizes: seconds instead of a minute");

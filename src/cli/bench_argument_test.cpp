@@ -7,11 +7,11 @@
 namespace zkapex::cli {
 namespace {
 
-const std::vector<ArgumentFigure> kFigures{
+const std::vector<ArgumentFigure> kArgumentFigures{
     {"range", "1000 integers of 40 bits", "bit", 40000, 0.0008, 0.0006, 0.0004, 0.002, 4096, 1 << 20}};
 
 TEST(BenchArgument, TextSaysWhatWasMeasured) {
-  EXPECT_EQ(argument_as_text(kFigures),
+  EXPECT_EQ(argument_as_text(kArgumentFigures),
             "range: 1000 integers of 40 bits\n"
             "  prove    0.00 s on one thread, 0.00 s on two (2.00 times as fast)\n"
             "           20.00 ns a committed bit (15.00 ns of processor time), 1.0 MiB at most\n"
@@ -19,7 +19,7 @@ TEST(BenchArgument, TextSaysWhatWasMeasured) {
 }
 
 TEST(BenchArgument, JsonHasTheAgreedKeys) {
-  const auto parsed = nlohmann::json::parse(argument_as_json(kFigures));
+  const auto parsed = nlohmann::json::parse(argument_as_json(kArgumentFigures));
   ASSERT_EQ(parsed["argument"].size(), 1U);
   const auto& figure = parsed["argument"][0];
   EXPECT_EQ(figure["relation"], "range");

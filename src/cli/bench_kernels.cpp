@@ -34,7 +34,7 @@ constexpr const char* kFooter =
     "  ZKAPEX_CPU=portable zkapex bench kernels\n"
     "                                        without vector instructions";
 
-struct Options {
+struct BenchKernelsOptions {
   CommonFlags common;
   bool quick = false;
   std::vector<std::string> only;
@@ -44,7 +44,7 @@ struct Options {
   }
 };
 
-Result<Outcome> run(const Options& options) {
+Result<Outcome> run(const BenchKernelsOptions& options) {
   std::vector<KernelBench> selected;
   std::copy_if(kernel_benches().begin(), kernel_benches().end(), std::back_inserter(selected),
                [&](const KernelBench& bench) { return options.selects(bench); });
@@ -72,7 +72,7 @@ void add_bench(Command parent, Action& action) {
   const Command bench = parent.add_command("bench", "Measure this machine");
   bench.needs_command();
 
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchKernelsOptions>();
   const Command kernels = bench.add_command("kernels", "Time each kernel against its baseline, one thread");
   options->common.offer_json(kernels);
   options->common.offer_quiet(kernels);

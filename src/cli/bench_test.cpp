@@ -7,18 +7,18 @@
 namespace zkapex::cli {
 namespace {
 
-const std::vector<KernelFigure> kFigures{{"point_madd", "addition", 60.0, "libsodium", 240.0},
-                                         {"mul", "product", 7.5, "portable path", 15.0}};
+const std::vector<KernelFigure> kKernelFigures{{"point_madd", "addition", 60.0, "libsodium", 240.0},
+                                               {"mul", "product", 7.5, "portable path", 15.0}};
 
 TEST(Bench, TextIsAligned) {
-  EXPECT_EQ(figures_as_text(kFigures),
+  EXPECT_EQ(figures_as_text(kKernelFigures),
             "kernel                 ns  for one       baseline              ns   ratio\n"
             "point_madd          60.00  addition      libsodium         240.00    4.00\n"
             "mul                  7.50  product       portable path      15.00    2.00\n");
 }
 
 TEST(Bench, JsonHasTheAgreedKeys) {
-  const auto parsed = nlohmann::json::parse(figures_as_json(kFigures));
+  const auto parsed = nlohmann::json::parse(figures_as_json(kKernelFigures));
   ASSERT_EQ(parsed["kernels"].size(), 2U);
   EXPECT_EQ(parsed["kernels"][1],
             (nlohmann::json{

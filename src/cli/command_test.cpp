@@ -7,7 +7,7 @@
 namespace zkapex::cli {
 namespace {
 
-class Flags : public testing::Test {
+class Flags : public ::testing::Test {
  protected:
   Flags() { flags_.offer_all(Command(app_)); }
 

@@ -13,13 +13,13 @@ namespace zkapex::cli {
 
 namespace {
 
-struct Options {
+struct CurvatureOptions {
   CommonFlags common;
   Path deployment, model, fisher, out;
   std::optional<double> relative, absolute;
 };
 
-Damping damping_of(const Options& options) {
+Damping damping_of(const CurvatureOptions& options) {
   if (options.absolute) return {Damping::Kind::kAbsolute, *options.absolute};
   Damping out;
   if (options.relative) out.value = *options.relative;
@@ -35,7 +35,8 @@ Result<unsigned> threads_that_fit(const CommonFlags& flags, uint64_t block) {
   return static_cast<unsigned>(std::min<size_t>(wanted, fit));
 }
 
-Report report_of(const Options& options, const StoreHeader& header, uint64_t resumed, const StoreStatistics& made) {
+Report report_of(const CurvatureOptions& options, const StoreHeader& header, uint64_t resumed,
+                 const StoreStatistics& made) {
   Report report{.headline = fmt::format("{}: a curvature store", options.out.string())};
   report.values["file_bytes"] = std::filesystem::file_size(options.out);
   report.values["deployment"] = to_hex(header.deployment);
@@ -73,7 +74,7 @@ std::string run_of(const Checkpoint& fisher, const Damping& damping, ThreadPool&
   return run.dump(2) + "\n";
 }
 
-Result<Outcome> make_store(const Options& options) {
+Result<Outcome> make_store(const CurvatureOptions& options) {
   ZKAPEX_CHECK(keep_memory_private());
   ZKAPEX_CHECK(check_output(options.out, options.common.force, {options.deployment, options.model, options.fisher}));
   ZKAPEX_TRY(const Deployment deployment, read_deployment(options.deployment));
@@ -104,7 +105,7 @@ Result<Outcome> make_store(const Options& options) {
 }  // namespace
 
 void add_curvature(Command parent, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CurvatureOptions>();
   const Command command = parent.add_command("curvature", "Turn Fisher information into a curvature store (client)");
   command.add_option("--deployment", options->deployment, "The deployment file").required();
   command.add_option("--model", options->model, "The client's model: safetensors").required();

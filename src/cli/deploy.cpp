@@ -14,7 +14,7 @@ namespace zkapex::cli {
 
 namespace {
 
-struct Options {
+struct DeployOptions {
   CommonFlags common;
   Path model, out;
   std::string preset;
@@ -38,7 +38,7 @@ Status parse_cap(const std::string& text, Parameters& parameters) {
   return Done{};
 }
 
-Result<CoverPatterns> patterns_of(const Options& options) {
+Result<CoverPatterns> patterns_of(const DeployOptions& options) {
   CoverPatterns patterns = options.cover;
   if (!options.preset.empty()) {
     ZKAPEX_TRY(const CoverPatterns preset, cover_preset(options.preset));
@@ -49,7 +49,7 @@ Result<CoverPatterns> patterns_of(const Options& options) {
 }
 
 // Each pattern, and the preset as a whole, matches something: a misspelt one would leave out weights in silence.
-Status check_matched(const Options& options, const std::vector<TensorInfo>& tensors) {
+Status check_matched(const DeployOptions& options, const std::vector<TensorInfo>& tensors) {
   const auto matches = [&](const CoverPatterns& patterns) {
     return std::ranges::any_of(tensors, [&](const TensorInfo& t) { return is_covered(patterns, t.name); });
   };
@@ -121,7 +121,7 @@ uint64_t count_covered(const std::vector<TensorInfo>& tensors, const CoverPatter
   return out;
 }
 
-Result<Outcome> deploy(const Options& options) {
+Result<Outcome> deploy(const DeployOptions& options) {
   Parameters parameters = options.parameters;
   const Result<Decimal> largest_error = Decimal::parse(options.error);
   if (!largest_error) return largest_error.error().within("--error");
@@ -159,7 +159,7 @@ Result<Outcome> deploy(const Options& options) {
 }  // namespace
 
 void add_deploy(Command parent, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DeployOptions>();
   const Command command = parent.add_command("deploy", "Fix layout and parameters of a deployment (provider)");
   Parameters& p = options->parameters;
   command.add_option("--model", options->model, "The model that clients begin with: safetensors").required();

@@ -17,7 +17,7 @@ namespace zkapex::cli {
 
 namespace {
 
-struct Options {
+struct InspectOptions {
   CommonFlags common;
   Path file, opens;
   bool tensors = false;
@@ -29,7 +29,7 @@ Values tensor_entry(const std::string& tensor, const std::vector<uint64_t>& shap
   return {{"name", tensor}, {"shape", fmt::format("{}", fmt::join(shape, "x"))}};
 }
 
-Status inspect_deployment(const Options& options, Values& values) {
+Status inspect_deployment(const InspectOptions& options, Values& values) {
   ZKAPEX_TRY(const Deployment deployment, read_deployment(options.file));
   describe(deployment, values);
   if (!options.tensors) return Done{};
@@ -43,7 +43,7 @@ Status inspect_deployment(const Options& options, Values& values) {
   return Done{};
 }
 
-Status inspect_mask(const Options& options, Values& values) {
+Status inspect_mask(const InspectOptions& options, Values& values) {
   ZKAPEX_TRY(const Bytes bytes, read_file(options.file, Mask::kMaxFileBytes));
   const Result<Mask> mask = Mask::parse(bytes);
   if (!mask) return mask.error().within(options.file.string());
@@ -57,7 +57,7 @@ Status inspect_mask(const Options& options, Values& values) {
   return Done{};
 }
 
-Status inspect_registration(const Options& options, Values& values) {
+Status inspect_registration(const InspectOptions& options, Values& values) {
   ZKAPEX_TRY(const auto file, read_public_file<RegistrationFile>(options.file));
   values["registration"] = to_hex(file.digest());
   values["client"] = file.client;
@@ -68,7 +68,7 @@ Status inspect_registration(const Options& options, Values& values) {
 }
 
 // The provider's record of a registration that it admitted.
-Status inspect_registered(const Options& options, Values& values) {
+Status inspect_registered(const InspectOptions& options, Values& values) {
   ZKAPEX_TRY(const auto file, read_public_file<Registered>(options.file));
   values["registration"] = to_hex(file.digest);
   values["client"] = file.client;
@@ -77,7 +77,7 @@ Status inspect_registered(const Options& options, Values& values) {
   return Done{};
 }
 
-Status inspect_proof(const Options& options, Values& values) {
+Status inspect_proof(const InspectOptions& options, Values& values) {
   ZKAPEX_TRY(const auto file, read_public_file<ProofFile>(options.file));
   values["proof"] = to_hex(ByteView(file.encode()).last(Sha256::Digest().size()));
   values["client"] = file.client;
@@ -91,7 +91,7 @@ Status inspect_proof(const Options& options, Values& values) {
   return Done{};
 }
 
-Status inspect_commitment(const Options& options, Values& values) {
+Status inspect_commitment(const InspectOptions& options, Values& values) {
   ZKAPEX_TRY(const auto file, read_public_file<ModelCommitment>(options.file));
   values["commitment"] = to_hex(file.digest());
   values["registration"] = to_hex(file.registration);
@@ -109,7 +109,7 @@ Status list_pending(const Path& client, Values& values) {
 }
 
 // Nothing secret is shown.
-Status inspect_secret(const Options& options, Values& values) {
+Status inspect_secret(const InspectOptions& options, Values& values) {
   ZKAPEX_TRY(const ClientSecret secret, read_secret_header(options.file));
   values["client"] = secret.client;
   values["deployment"] = to_hex(secret.deployment);
@@ -121,7 +121,7 @@ Status inspect_secret(const Options& options, Values& values) {
   return list_pending(options.file.has_parent_path() ? options.file.parent_path() : Path("."), values);
 }
 
-Status inspect_store(const Options& options, Values& values) {
+Status inspect_store(const InspectOptions& options, Values& values) {
   ZKAPEX_TRY(const FileReader file, FileReader::open(options.file));
   Bytes start(std::min<uint64_t>(StoreHeader::kBytes, file.size()));
   ZKAPEX_CHECK(file.read_at(0, start));
@@ -137,7 +137,7 @@ Status inspect_store(const Options& options, Values& values) {
   return Done{};
 }
 
-Status inspect_checkpoint(const Options& options, Values& values) {
+Status inspect_checkpoint(const InspectOptions& options, Values& values) {
   ZKAPEX_TRY(const Checkpoint checkpoint, Checkpoint::open(options.file));
   uint64_t parameters = 0;
   std::map<std::string, uint64_t> types;
@@ -157,7 +157,7 @@ Status inspect_checkpoint(const Options& options, Values& values) {
   return Done{};
 }
 
-Status inspect_splits(const Options& options, Values& values) {
+Status inspect_splits(const InspectOptions& options, Values& values) {
   ZKAPEX_TRY(const Bytes text, read_file(options.file, size_t{1} << 30));
   const auto document = nlohmann::json::parse(text, nullptr, false);
   const auto damaged = [&] { return error("{}: a split file that is damaged", options.file.string()); };
@@ -172,19 +172,19 @@ Status inspect_splits(const Options& options, Values& values) {
   return Done{};
 }
 
-Status inspect_client_folder(const Options& options, Values& values) {
+Status inspect_client_folder(const InspectOptions& options, Values& values) {
   const ClientFolder folder{options.file};
   auto files = Values::array();
   for (const Path& path : {folder.deployment(), folder.registration(), folder.secret(), folder.mask()}) {
     if (std::filesystem::exists(path)) files.push_back(path.filename().string());
   }
   values["files"] = std::move(files);
-  Options of_file = options;
+  InspectOptions of_file = options;
   of_file.file = std::filesystem::exists(folder.secret()) ? folder.secret() : folder.registration();
   return of_file.file == folder.secret() ? inspect_secret(of_file, values) : inspect_registration(of_file, values);
 }
 
-Status inspect_ledger(const Options& options, Values& values) {
+Status inspect_ledger(const InspectOptions& options, Values& values) {
   ZKAPEX_TRY(const Deployment deployment, read_deployment(options.file / "deployment.zka"));
   values["deployment"] = to_hex(deployment.digest());
   auto clients = Values::array();
@@ -203,7 +203,7 @@ Status inspect_ledger(const Options& options, Values& values) {
 
 struct Inspector {
   std::string_view magic, kind;
-  Status (*inspect)(const Options&, Values&);
+  Status (*inspect)(const InspectOptions&, Values&);
 };
 constexpr Inspector kInspectors[] = {
     {Deployment::kKind.magic, "deployment", inspect_deployment},
@@ -266,7 +266,7 @@ Result<std::string> file_digest(const Path& path, ProgressStyle style) {
   return to_hex(hash.finish());
 }
 
-Result<Outcome> inspect(const Options& options) {
+Result<Outcome> inspect(const InspectOptions& options) {
   ZKAPEX_TRY(const Inspector inspector, inspector_for(options.file));
   Report report{.headline = fmt::format("{}: {}", options.file.string(), inspector.kind)};
   report.values["kind"] = inspector.kind;
@@ -300,7 +300,7 @@ Result<Outcome> inspect(const Options& options) {
 }  // namespace
 
 void add_inspect(Command parent, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<InspectOptions>();
   const Command command = parent.add_command("inspect", "Say what a file is: any of zkapex's, or safetensors");
   command.add_option("file", options->file, "The file; also the folder of a model or a client, or a ledger").required();
   command.add_flag("--tensors", options->tensors, "List the tensors of a deployment or a checkpoint");

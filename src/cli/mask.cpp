@@ -13,7 +13,7 @@ namespace zkapex::cli {
 
 namespace {
 
-struct Options {
+struct MaskOptions {
   CommonFlags common;
   Path deployment, scores, after, out;
   std::string ratio, window, nonce, op = std::string(name(Operator::kGroupObs));
@@ -47,7 +47,7 @@ Result<uint64_t> count_of(const std::string& ratio, uint64_t weights) {
   return count;
 }
 
-Result<Outcome> make_mask(const Options& options) {
+Result<Outcome> make_mask(const MaskOptions& options) {
   ZKAPEX_CHECK(check_output(options.out, options.common.force, {options.deployment, options.scores, options.after}));
   ZKAPEX_TRY(FileWriter file, FileWriter::create(options.out, {.overwrite = options.common.force}));
   ZKAPEX_TRY(const Deployment deployment, read_deployment(options.deployment));
@@ -104,7 +104,7 @@ Result<Outcome> make_mask(const Options& options) {
 }  // namespace
 
 void add_mask(Command parent, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<MaskOptions>();
   const Command command = parent.add_command("mask", "Choose the weights that a window removes (provider)");
   command.add_option("--deployment", options->deployment, "The deployment file").required();
   command.add_option("--scores", options->scores, "Safetensors with one score for each covered weight").required();

@@ -12,12 +12,12 @@ namespace zkapex::cli {
 
 namespace {
 
-struct Options {
+struct RegisterOptions {
   CommonFlags common;
   RegisterRequest request;
 };
 
-Result<Outcome> run_register(const Options& options) {
+Result<Outcome> run_register(const RegisterOptions& options) {
   const RegisterRequest& request = options.request;
   const ClientFolder folder{request.out};
   ZKAPEX_CHECK(check_outputs({folder.registration(), folder.secret(), folder.mask()},
@@ -39,7 +39,7 @@ Result<Outcome> run_register(const Options& options) {
 }  // namespace
 
 void add_register(Command parent, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RegisterOptions>();
   RegisterRequest& request = options->request;
   const Command command = parent.add_command("register", "Commit to a model and its curvature (client)");
   command.add_option("--deployment", request.deployment, "The deployment file").required();

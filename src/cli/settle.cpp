@@ -13,13 +13,13 @@ namespace zkapex::cli {
 
 namespace {
 
-struct Options {
+struct SettleOptions {
   CommonFlags common;
   SettleRequest request;
   bool rejected = false;
 };
 
-Result<Outcome> run_settle(const Options& options) {
+Result<Outcome> run_settle(const SettleOptions& options) {
   const SettleRequest& request = options.request;
   if (request.accepted == options.rejected)
     return error("say what the provider's verdict was: --accepted or --rejected");
@@ -42,7 +42,7 @@ Result<Outcome> run_settle(const Options& options) {
 }  // namespace
 
 void add_settle(Command parent, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SettleOptions>();
   SettleRequest& request = options->request;
   const Command command = parent.add_command("settle", "Take over what the provider said about a window (client)");
   command.add_option("--client", request.client, "The client's folder").required();

@@ -11,7 +11,7 @@ namespace zkapex::cli {
 
 namespace {
 
-struct Options {
+struct UnlearnOptions {
   CommonFlags common;
   UnlearnRequest request;
 };
@@ -26,7 +26,7 @@ void describe(const std::vector<Widened>& widened, nlohmann::ordered_json& value
   }
 }
 
-Result<Outcome> run_unlearn(const Options& options) {
+Result<Outcome> run_unlearn(const UnlearnOptions& options) {
   const UnlearnRequest& request = options.request;
   ZKAPEX_CHECK(keep_memory_private());
   Work work(options.common);
@@ -54,7 +54,7 @@ Result<Outcome> run_unlearn(const Options& options) {
 }  // namespace
 
 void add_unlearn(Command parent, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<UnlearnOptions>();
   UnlearnRequest& request = options->request;
   const Command command = parent.add_command("unlearn", "Apply a mask to the client's model, and prove it (client)");
   command.add_option("--client", request.client, "The client's folder").required();

@@ -17,7 +17,7 @@ TEST(Usage, EditDistance) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
 }
 
-class UsageLine : public testing::Test {
+class UsageLine : public ::testing::Test {
  protected:
   UsageLine() {
     auto* bench = app_.add_subcommand("bench");

@@ -14,7 +14,7 @@ namespace zkapex::cli {
 
 namespace {
 
-struct Options {
+struct VerifyOptions {
   CommonFlags common;
   Path ledger, mask, proof, batch;
 };
@@ -25,7 +25,7 @@ struct Provider {
 };
 
 // The verdicts, which the ledger has by the time they are told.
-Result<std::vector<Judgement>> judge_and_record(const Options& options, const Provider& provider,
+Result<std::vector<Judgement>> judge_and_record(const VerifyOptions& options, const Provider& provider,
                                                 std::span<const Submission> submissions) {
   Work work(options.common);
   ZKAPEX_TRY(std::vector<Judgement> judgements, judge(provider.ledger, provider.mask, submissions, work.settings()));
@@ -33,7 +33,7 @@ Result<std::vector<Judgement>> judge_and_record(const Options& options, const Pr
   return judgements;
 }
 
-Result<Outcome> verify_one(const Options& options, const Provider& provider, size_t longest) {
+Result<Outcome> verify_one(const VerifyOptions& options, const Provider& provider, size_t longest) {
   if (!std::filesystem::exists(std::filesystem::symlink_status(options.proof)))
     return error("cannot read {}: there is no such file", options.proof.string());
   const Submission submission = [&] { return read_handed_in(options.proof, longest); };
@@ -55,7 +55,7 @@ void print_advice(const std::vector<Judgement>& judgements) {
   }
 }
 
-void print_batch(const Options& options, const Provider& provider, const std::vector<std::string>& folders,
+void print_batch(const VerifyOptions& options, const Provider& provider, const std::vector<std::string>& folders,
                  const std::vector<Judgement>& judgements, size_t rejected) {
   const Deployment& deployment = provider.ledger.deployment();
   const size_t accepted = folders.size() - rejected;
@@ -85,7 +85,7 @@ void print_batch(const Options& options, const Provider& provider, const std::ve
   fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-Result<Outcome> verify_batch(const Options& options, const Provider& provider, size_t longest) {
+Result<Outcome> verify_batch(const VerifyOptions& options, const Provider& provider, size_t longest) {
   ZKAPEX_TRY(const Inbox inbox, Inbox::open(options.batch));
   ZKAPEX_TRY(const std::vector<std::string> folders, inbox.senders());
   if (folders.empty()) return error("{} has no folders of clients", options.batch.string());
@@ -99,7 +99,7 @@ Result<Outcome> verify_batch(const Options& options, const Provider& provider, s
   return rejected > 0 ? Outcome::kRejected : Outcome::kDone;
 }
 
-Result<Outcome> run_verify(const Options& options) {
+Result<Outcome> run_verify(const VerifyOptions& options) {
   if (options.batch.empty() == options.proof.empty())
     return error("give --proof of one client, or --batch with a folder of clients");
   ZKAPEX_TRY(Ledger ledger, Ledger::open(options.ledger));
@@ -112,7 +112,7 @@ Result<Outcome> run_verify(const Options& options) {
 }  // namespace
 
 void add_verify(Command parent, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<VerifyOptions>();
   const Command command = parent.add_command("verify", "Accept or reject what clients proved (provider)");
   command.add_option("--ledger", options->ledger, "The provider's ledger, which admit made").required();
   command.add_option("--mask", options->mask, "The window's mask file").required();

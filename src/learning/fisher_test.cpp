@@ -10,7 +10,7 @@ namespace zkapex {
 namespace {
 
 // A small classifier with odd sizes, and images in batches of five.
-class Fisher : public testing::Test {
+class Fisher : public ::testing::Test {
  protected:
   Fisher() {
     const nlohmann::json document = {{"model_type", "vit"},      {"hidden_size", 12},     {"num_hidden_layers", 2},

@@ -19,7 +19,7 @@ TEST(Spread, IsTheMeanAndTheDeviationOfASample) {
   EXPECT_EQ(spread({}).count, 0U);
 }
 
-class ResultsTest : public testing::Test {
+class ResultsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     results_.add("ours", 1, {{"accuracy", 0.5}, {"mia", {{"auc", 0.6}}}, {"missing", nullptr}});

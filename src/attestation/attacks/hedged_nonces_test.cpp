@@ -34,7 +34,7 @@ Values values_of(const Proof& proof) {
   return out;
 }
 
-void expect_nothing_shared(const Proof& a, const Proof& b) {
+void expect_no_common_values(const Proof& a, const Proof& b) {
   const Values first = values_of(a), second = values_of(b);
   ASSERT_GT(first.size(), 50U);
   for (const auto& value : second) EXPECT_FALSE(first.contains(value));
@@ -70,15 +70,15 @@ TEST_F(HedgedNonces, OfWindowsUnderTwoStatements) {
   const Proof first = window(window_.statement(), window_);
   WindowStatement statement = window_.statement();
   statement.registration[0] ^= 1;
-  expect_nothing_shared(first, window(statement, window_));
+  expect_no_common_values(first, window(statement, window_));
   statement = window_.statement();
   statement.client = "client 2";
-  expect_nothing_shared(first, window(statement, window_));
+  expect_no_common_values(first, window(statement, window_));
   Mask mask = window_.mask;
   mask.nonce[0] ^= 1;
   statement = window_.statement();
   statement.mask = &mask;
-  expect_nothing_shared(first, window(statement, window_));
+  expect_no_common_values(first, window(statement, window_));
 }
 
 // The same commitments, and one weight rounded the other way.
@@ -88,18 +88,18 @@ TEST_F(HedgedNonces, OfWindowsWithTwoWitnesses) {
   uint64_t free = 0;
   while (other.theta_u[free] == 0) ++free;
   other.theta_u[free] += 1;
-  expect_nothing_shared(first, window(window_.statement(), other));
+  expect_no_common_values(first, window(window_.statement(), other));
 }
 
 TEST_F(HedgedNonces, OfRegistrations) {
   const Proof first = registration(window_);
-  expect_nothing_shared(first, registration(window_, "client 2"));
+  expect_no_common_values(first, registration(window_, "client 2"));
   TestWindow weight(window_.options, pool_), entry(window_.options, pool_), other(window_.options, pool_);
   weight.theta_p[0] ^= 1;
   entry.factors[0] = static_cast<int8_t>(entry.factors[0] == 0 ? 1 : 0);
   other.others[0] += 1;
   for (const TestWindow* changed : {&weight, &entry, &other}) {
-    expect_nothing_shared(first, registration(*changed));
+    expect_no_common_values(first, registration(*changed));
   }
 }
 

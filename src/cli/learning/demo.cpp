@@ -20,7 +20,7 @@ using namespace demo;  // NOLINT: this file is its command
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct DemoOptions {
   CommonFlags common;
   Path out = "demo-out", data = DemoSettings().data;
   uint64_t seed = DemoSettings().seed;
@@ -122,7 +122,7 @@ void add_commands(DemoRun& run) {
       run.work.pool->size(), run.report["seconds"]["total"].get<double>());
 }
 
-Result<Outcome> run_demo(const Options& options) {
+Result<Outcome> run_demo(const DemoOptions& options) {
   if (options.on != "test" && options.on != "validation") return error("--on is test or validation");
   Work work(options.common);
   start_libtorch(options.common.threads);
@@ -160,7 +160,7 @@ Result<Outcome> run_demo(const Options& options) {
 }  // namespace
 
 void add_demo(Command parent, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DemoOptions>();
   const Command command = parent.add_command(kDemo.name, kDemo.about);
   command.add_option("-o,--output", options->out, "Folder for all files of the story").shows_default().type_name("DIR");
   command.add_option("--data", options->data, "Folder with the IDX files of Fashion-MNIST")

@@ -14,7 +14,7 @@ namespace zkapex::cli {
 
 namespace {
 
-struct Options {
+struct ExperimentOptions {
   CommonFlags common;
   std::string name;
   RunOptions run;
@@ -29,7 +29,7 @@ Result<const ExperimentKind*> experiment_named(const std::string& name) {
   return error("there is no experiment '{}'; there are {}", name, names);
 }
 
-Result<Outcome> run_command(Options options) {
+Result<Outcome> run_command(ExperimentOptions options) {
   ZKAPEX_TRY(const ExperimentKind* kind, experiment_named(options.name));
   if (options.run.only_seed > options.run.seeds) return error("--only-seed is one of the --seeds");
   if (options.run.measured_on != "test" && options.run.measured_on != "validation")
@@ -87,7 +87,7 @@ std::string footer() {
 }  // namespace
 
 void add_experiment(Command parent, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExperimentOptions>();
   RunOptions& run = options->run;
   const Command command = parent.add_command(kExperiment.name, kExperiment.about);
   command.add_option("name", options->name, "Which").required();
