@@ -1,10 +1,10 @@
-"""The provider's two files: the deployment (layout and parameters) and the mask Ψ of a window (docs/formats.md)."""
+"""The deployment: layout and parameters (docs/formats.md), and the segments of a layout's rows."""
 
 from bisect import bisect_right
 from dataclasses import dataclass
 
 from argument import MAX_FORKS
-from files import MAX_IDENTIFIER, Reader, check_identifier, refuse_if, reject_if, unframe
+from files import Reader, refuse_if, reject_if, unframe
 from multilinear import eq_factors, log2_ceil, prefix, value_at
 from ristretto import ORDER
 
@@ -95,7 +95,7 @@ class Deployment:
         r = Reader(content)
         self.curvature_bits, self.fraction_bits, self.width = r.u32(), r.u32(), r.u32()  # c, f, w
         self.floor = r.u64()  # μ
-        digits, places = r.u64(), r.u32()  # ε = digits · 10^−places
+        digits, places = self.error = r.u64(), r.u32()  # ε = digits · 10^−places
         self.cap_numerator, self.cap_denominator = r.u64(), r.u64()
         self.projections = r.u32()  # λ
         self.weight_chunk, self.curvature_chunk, self.other_chunk = r.u64(), r.u64(), r.u64()  # m_θ, m_L, m_u
@@ -112,17 +112,26 @@ class Deployment:
         self._check_projections()
 
         # Y_blk = ⌊(μ ε 2^f)²⌋;  NB = bits of Y_blk and of num · d · 4^w
-        self.residual_bound = (self.floor * digits * 2**self.fraction_bits) ** 2 // 10 ** (2 * places)
+        self.residual_bound = self.residual_bound_for(0)
         refuse_if(self.residual_bound < 1, "the error is below one unit of the fixed point")
         largest_cap = self.cap_numerator * self.layout.coordinates * 4**self.width
         self.slack_bits = max(self.residual_bound.bit_length(), largest_cap.bit_length())
-        refuse_if(self.slack_bits > min(240, self.layout.row), f"slacks of {self.slack_bits} bits")
-        planes = -(-self.slack_bits // self.layout.stride) + 1
-        refuse_if(planes > 64, f"windows of {planes} bit planes")
+        self.check_slack_bits(self.slack_bits, 1)
         self._check_no_wrap()
         # ε from √B (2^w − 1) units on is met by every model
         farthest = self.layout.block * ((2**self.width - 1) * 10**places) ** 2
         refuse_if((digits * 2**self.fraction_bits) ** 2 >= farthest, "the error says nothing")
+
+    def residual_bound_for(self, pull):
+        """⌊((μ + t) ε 2^f)²⌋"""
+        digits, places = self.error
+        return ((self.floor + pull) * digits * 2**self.fraction_bits) ** 2 // 10 ** (2 * places)
+
+    def check_slack_bits(self, bits, rules):
+        """Slacks of blocks are in planes of S bits, those of rules as many to a row as it has room for."""
+        refuse_if(bits > min(240, self.layout.row), f"slacks of {bits} bits")
+        planes = -(-bits // self.layout.stride) + -(-rules // (self.layout.row // bits))
+        refuse_if(planes > 64, f"windows of {planes} bit planes")
 
     def _check_projections(self):
         """What is registered is known to be below 2^e: e_θ for weights, e_L for entries of the factors."""
@@ -145,50 +154,6 @@ class Deployment:
         refuse_if(moved + 2**self.slack_bits >= room, "the cap can wrap around in the field")
 
 
-OPERATORS = {1: "group-obs", 2: "mask-only"}
-
-
-class Mask:
-    """Ψ: which coordinates become zero in which window, and by which operator. Coordinates are coded by their gaps."""
-
-    def __init__(self, data):
-        content, self.digest = unframe(b"ZKAPEXPS", 3, data)
-        r = Reader(content)
-        self.deployment, self.window, self.nonce = r.raw(32), r.text(MAX_IDENTIFIER), r.raw(32)
-        self.predecessor = r.raw(32)
-        check_identifier(self.window)
-        number = r.u8()
-        refuse_if(number not in OPERATORS, f"there is no operator {number}")
-        self.operator = OPERATORS[number]
-        count = r.u64()
-        refuse_if(count == 0, "the mask is empty")
-        refuse_if(count > r.left, f"truncated: {count} coordinates do not fit")
-        self.support, following = [], 0
-        for _ in range(count):
-            self.support.append(following + self._gap(r))
-            following = self.support[-1] + 1
-            refuse_if(following >= 2**64, "a coordinate is over 64 bits")
-        r.finish()
-
-    @staticmethod
-    def _gap(reader):
-        """Seven bits to a byte, least significant first, the top bit on all bytes but the last; the shortest form."""
-        gap = shift = 0
-        while True:
-            byte = reader.u8()
-            gap |= (byte & 127) << shift
-            refuse_if(gap >= 2**64 or shift > 63, "a gap is over 64 bits")
-            if byte < 128:
-                refuse_if(byte == 0 and shift > 0, "a gap is not in its shortest form")
-                return gap
-            shift += 7
-
-    def check_for(self, deployment):
-        refuse_if(self.deployment != deployment.digest, "the mask was made for another deployment")
-        outside = self.support[-1] >= deployment.layout.coordinates
-        refuse_if(outside, "the mask names a coordinate that the layout does not have")
-
-
 @dataclass
 class Segment:
     """Consecutive covered rows that are proved together. Pieces: runs of blocks with the same number of weights each,
@@ -202,11 +167,14 @@ class Segment:
     def weights(self):
         return sum(blocks * weights for _, blocks, weights in self.pieces)
 
-    def real_sum(self, f, r_j):
-        """Σ f(slot) eq(r_j, j) over the indices (slot, j) that carry a weight, f a product function."""
+    def real_sum(self, f, r_j, among=None):
+        """Σ f(slot) eq(r_j, j) over the indices (slot, j) that carry a weight, f a product function; of those in the
+        pieces that begin at a slot `among` a range."""
         inside = eq_factors(r_j)
         out = 0
         for first, blocks, weights in self.pieces:
+            if among is not None and first not in among:
+                continue
             slots = value_at(f, first) if blocks == 1 else prefix(f, first + blocks) - prefix(f, first)
             out += slots * prefix(inside, weights)
         return out % ORDER

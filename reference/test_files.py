@@ -5,8 +5,9 @@ import unittest
 
 import deployment
 from argument import MAGIC, Proof, Shape
-from files import BadInput, ModelCommitment, ProofFile, Reader, RegistrationFile, Rejection, frame, unframe
+from files import BadInput, ModelCommitment, ProofFile, RegistrationFile, Rejection, frame, unframe
 from registration import Registered, Registration, make_paddings, make_projections
+from request import Guide, Mask
 from ristretto import BASE, ORDER
 from window import Plan, Window
 
@@ -32,17 +33,6 @@ class Files(unittest.TestCase):
         self.assertEqual(ModelCommitment.parse(commitment.encode()), commitment)
         trailing = frame(b"ZKAPEXCM", 2, unframe(b"ZKAPEXCM", 2, commitment.encode())[0] + b"\0")
         self.refused(ModelCommitment.parse, trailing, "after the end")
-
-    def test_gaps_of_a_mask(self):
-        for data, gap in [("00", 0), ("7f", 127), ("8001", 128), ("ff" * 9 + "01", 2**64 - 1)]:
-            self.assertEqual(deployment.Mask._gap(Reader(bytes.fromhex(data))), gap)
-        for data, message in [
-            ("8000", "shortest"),
-            ("80", "truncated"),
-            ("ff" * 9 + "02", "64 bits"),
-            ("80" * 9 + "8100", "64 bits"),
-        ]:
-            self.refused(deployment.Mask._gap, Reader(bytes.fromhex(data)), message)
 
     def test_a_proof_has_the_length_of_its_shape(self):
         shape = Shape(row_length=4, rows=1, forks=[2], pairs=1, products=1)
@@ -149,9 +139,42 @@ class DeploymentTest(unittest.TestCase):
             deployment.Deployment(deployment_file(**near | dict(chunks=(2**16, 2**16, 1), width=37)))
 
 
-def mask_file(digest, window=b"w", gaps=b"\x00\x05", count=2, operator=1):
+def coded(support):
+    """Rice's code of gaps: the number of low bits, and the bytes."""
+    mean = (support[-1] - len(support) + 1) // len(support) if support else 0
+    low_bits = max(1, mean // 2 + mean // 8 + mean // 16).bit_length() - 1
+    text, following = "", 0
+    for coordinate in support:
+        gap, following = coordinate - following, coordinate + 1
+        low = bin(gap % 2**low_bits)[2:].zfill(low_bits)[::-1] if low_bits else ""
+        text += "1" * (gap >> low_bits) + "0" + low
+    return low_bits, int(text[::-1] or "0", 2).to_bytes(-(-len(text) // 8), "little")
+
+
+def guide_bytes(pull=60, progress=0, distance=1000, removed=5000, scales=(400, 300), levels=None, trits=None, spare=0):
+    """For 117 weights in 15 blocks, of which 7 are masked."""
+    levels = [15, 14, 13] * 5 if levels is None else levels
+    trits = [k % 3 for k in range(110)] if trits is None else trits
+    packed = bytes(a | b << 4 for a, b in zip([*levels, spare][::2], [*levels, spare][1::2]))
+    groups = [trits[k : k + 5] for k in range(0, len(trits), 5)]
+    content = struct.pack("<QIIIIQQ", pull, progress, distance, removed, len(scales), len(levels), len(groups))
+    content += struct.pack(f"<{len(scales)}Q", *scales) + packed
+    return content + bytes(sum(t * 3**k for k, t in enumerate(group)) for group in groups)
+
+
+def mask_file(digest, window=b"w", support=(0, 6), operator=1, gaps=None, count=None, low_bits=None, guide=b""):
     head = digest + struct.pack("<I", len(window)) + window + bytes(64)
-    return frame(b"ZKAPEXPS", 3, head + struct.pack("<BQ", operator, count) + gaps)
+    best, data = coded(support)
+    data = data if gaps is None else gaps
+    fields = len(support) if count is None else count, best if low_bits is None else low_bits, len(data)
+    return frame(b"ZKAPEXPS", 4, head + struct.pack("<BQBQ", operator, *fields) + data + guide)
+
+
+MASKED = (0, 6, 8, 11, 52, 62, 113)
+
+
+def guided_file(digest, support=MASKED, **guide):
+    return mask_file(digest, support=support, operator=3, guide=guide_bytes(**guide))
 
 
 class MaskTest(unittest.TestCase):
@@ -160,31 +183,61 @@ class MaskTest(unittest.TestCase):
         self.digest = self.deployment.digest
 
     def test_coordinates(self):
-        mask = deployment.Mask(mask_file(self.digest))
-        mask.check_for(self.deployment)
-        self.assertEqual((mask.window, mask.support), (b"w", [0, 6]))
+        for support in ([0], [0, 6], [7, 8, 9, 116], list(range(117)), [2**64 - 2], [5, 2**63]):
+            mask = Mask(mask_file(self.digest, support=support))
+            self.assertEqual((mask.window, mask.support), (b"w", support))
+        Mask(mask_file(self.digest)).check_for(self.deployment)
 
     def test_other_files_are_refused(self):
-        last = (2**64 - 1).bit_length()
+        one = dict(support=(9,))
         refused = [
-            ("empty", dict(count=0, gaps=b"")), ("do not fit", dict(count=3)), ("after the end", dict(count=1)),
-            ("over 64 bits", dict(count=1, gaps=b"\xff" * (last // 7) + b"\x01")),
+            ("empty", dict(support=())), ("do not fit", dict(count=17)), ("end early", dict(gaps=b"\xff\xff")),
+            ("follows the last gap", dict(count=1)), ("follows the last gap", dict(one, gaps=b"\x2b")),
+            ("follows the last gap", dict(one, gaps=b"\x0b\x00")), ("one code", dict(one, low_bits=1, gaps=b"\x2f")),
+            ("64 low bits", dict(one, low_bits=64)),
+            ("over 64 bits", dict(one, low_bits=63, gaps=b"\xfd" + b"\xff" * 7 + b"\x01")),
             ("identifier has", dict(window=b"")), ("a length", dict(window=b"w" * 256)),
             ("control", dict(window=b"a\n")), ("control", dict(window=b"\x7f")),
             ("control", dict(window=b"\xc2\x9b")), ("UTF-8", dict(window=b"m\xff")),
-            ("no operator 0", dict(operator=0)), ("no operator 3", dict(operator=3)),
+            ("no operator 0", dict(operator=0)), ("no operator 4", dict(operator=4)),
+            ("after the end", dict(guide=b"\0")), ("truncated", dict(operator=3)),
         ]  # fmt: skip
         for message, change in refused:
             with self.subTest(**change), self.assertRaisesRegex(BadInput, message):
-                deployment.Mask(mask_file(self.digest, **change))
+                Mask(mask_file(self.digest, **change))
 
     def test_it_fits_its_deployment(self):
         for message, mask in [
             ("another deployment", mask_file(bytes(32))),
-            ("does not have", mask_file(self.digest, gaps=b"\x00\x74")),  # 117, of 117 coordinates
+            ("does not have", mask_file(self.digest, support=(0, 117))),
         ]:
             with self.assertRaisesRegex(BadInput, message):
-                deployment.Mask(mask).check_for(self.deployment)
+                Mask(mask).check_for(self.deployment)
+
+    def test_a_guide(self):
+        mask = Mask(guided_file(self.digest))
+        mask.check_for(self.deployment)
+        delta, index = mask.guide.delta, self.deployment.layout.padded_index
+        self.assertNotIn(index(0), delta)  # masked
+        self.assertNotIn(index(1), delta)  # the first trit
+        self.assertEqual((delta[index(2)], delta[index(3)]), (400, -400))
+        self.assertEqual(delta[index(10)], 400 * 181 // 256)  # the second block's level is 14
+        self.assertEqual([Guide.magnitude(1000, k) for k in (15, 14, 13, 12, 1, 0)], [1000, 707, 500, 353, 7, 0])
+        Mask(guided_file(self.digest, support=(), trits=[1] * 117 + [0] * 3)).check_for(self.deployment)
+
+    def test_guides_that_do_not_fit(self):
+        refused = [
+            ("pull", dict(pull=2**40 + 1)), ("a rule", dict(progress=1001)), ("a rule", dict(distance=10**6 + 1)),
+            ("a rule", dict(removed=10**6 + 1)), ("scales and levels", dict(scales=(1,))),
+            ("scales and levels", dict(levels=[1] * 14)), ("a level follows", dict(spare=1)),
+            ("too large", dict(scales=(1, 2**13))), ("as many trits", dict(trits=[0] * 115)),
+            ("below 243", dict(trits=[0] * 105 + [0, 0, 0, 0, 3])),
+            ("after its last", dict(support=MASKED[:-1] + (114, 116), trits=[0] * 109 + [1])),
+            ("slacks", dict(pull=2**40)),
+        ]  # fmt: skip
+        for message, change in refused:
+            with self.subTest(**change), self.assertRaisesRegex(BadInput, message):
+                Mask(guided_file(self.digest, **change)).check_for(self.deployment)
 
 
 class Statements(unittest.TestCase):
@@ -192,7 +245,7 @@ class Statements(unittest.TestCase):
 
     def setUp(self):
         self.deployment = deployment.Deployment(deployment_file())  # 3 rows, 24 of the curvature, 1 unchanged
-        self.mask = deployment.Mask(mask_file(self.deployment.digest))
+        self.mask = Mask(mask_file(self.deployment.digest))
 
     def rejected(self, reason, act):
         with self.assertRaises(Rejection) as rejected:
@@ -261,17 +314,23 @@ class Statements(unittest.TestCase):
         second = 1 + 3 * 7 + 12 + 3 * 3 + 2 + (2 * 7 + 3) + (3 * 7 + 3)
         rows = 3 + 6 * 3 + 1 + later
         self.assertEqual(compensated, Shape(64, rows, [first, second, *projection], 2 * 3 + 3, 2 * 5 + 1, later))
-        mask_only = deployment.Mask(mask_file(self.deployment.digest, operator=2))
+        # Two tensors with three rules each, a rule to a row.
+        guided = Plan(self.deployment, Mask(guided_file(self.deployment.digest)), [1, 2])
+        bits = guided.slack_bits
+        self.assertEqual((guided.rule_planes, 32 < bits <= 64, guided.slack_planes), (6, True, -(-bits // 8)))
+        self.assertEqual(guided.segments[0].planes, guided.slack_planes + 6)
+        self.assertEqual(guided.first_rows, 3 + 3 * guided.slack_planes + 6)
+        mask_only = Mask(mask_file(self.deployment.digest, operator=2))
         masked = Plan(self.deployment, mask_only, [1, 2]).shape()
         forks = [1 + 3 * 6 + 3, 1 + 3 * 7 + 3, *projection]
         self.assertEqual(masked, Shape(64, 3 + later, forks, 2 * 1 + 3, 2 * 1 + 1, later))
 
     def test_sizes_of_a_window(self):
         large = deployment.Deployment(deployment_file(geometry=(8, 128), tensors=[(b"a", 1, [2**32])]))
-        mask = deployment.Mask(mask_file(large.digest))
+        mask = Mask(mask_file(large.digest))
         self.rejected("statement", lambda: Plan(large, mask, [large.layout.rows]))
         many = deployment.Deployment(deployment_file(tensors=[(b"a", 1, [64 * (2**16 - 1)])]))
-        mask = deployment.Mask(mask_file(many.digest, operator=2))
+        mask = Mask(mask_file(many.digest, operator=2))
         # 2^16 − 17 segments and the 17 forks of a projection
         self.assertEqual(len(Plan(many, mask, [17] + [1] * (2**16 - 18)).shape().forks), 2**16)
         self.rejected("statement", lambda: Plan(many, mask, [16] + [1] * (2**16 - 17)))

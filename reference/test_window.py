@@ -5,14 +5,15 @@ import unittest
 from fractions import Fraction
 
 from argument import MAGIC, Verifier
-from deployment import OPERATORS, Deployment, Mask
+from deployment import Deployment
 from files import ModelCommitment, ProofFile
 from multilinear import eq_table
 from registration import Registered
+from request import Mask
 from ristretto import BASE, ORDER
-from test_files import deployment_file, mask_file
+from test_files import MASKED, deployment_file, guided_file, mask_file
 from test_projection import ReplayTest, Sender, bit_rows, project, prove_projection
-from window import Plan, Window
+from window import Plan, RuleWeights, Window
 
 RNG = random.Random(3)
 SIDE, ROW = 8, 64  # S and n: one square fills a row
@@ -42,7 +43,7 @@ class Client:
     """Weights, curvature and what a window makes of them, over all slots. Tables are by padded index."""
 
     def __init__(self, deployment, mask):
-        self.deployment, self.mask, self.compensates = deployment, mask, mask.operator == "group-obs"
+        self.deployment, self.mask, self.compensates = deployment, mask, mask.operator != "mask-only"
         layout = deployment.layout
         size = layout.rows * layout.row
         self.free = [0] * size  # u
@@ -52,39 +53,50 @@ class Client:
         for c in range(layout.coordinates):
             self.theta_p[layout.padded_index(c)] = RNG.randrange(-4000, 4001)
         self.factors = [[[RNG.randrange(-1, 2) for _ in range(SIDE)] for _ in range(SIDE)] for _ in range(size // SIDE)]
+        self.delta = [mask.guide.delta.get(i, 0) if mask.guide else 0 for i in range(size)]
         self.theta_u = [t * u for t, u in zip(self.theta_p, self.free)]
         if self.compensates:
             for b in range(size // SIDE):
                 self.compensate(b)
 
     def matrix(self, b):
-        factor, floor = self.factors[b], self.deployment.floor
+        factor, floor = self.factors[b], self.deployment.floor + self.mask.pull
         return [[sum(x * y for x, y in zip(p, q)) + floor * (p is q) for q in factor] for p in factor]
 
     def compensate(self, b):
         slot = range(b * SIDE, (b + 1) * SIDE)
         a, inside = self.matrix(b), [i for i in slot if self.free[i]]
         right = [sum(a[i % SIDE][j % SIDE] * self.theta_p[j] for j in slot if not self.free[j]) for i in inside]
+        right = [v + self.mask.pull * self.delta[i] for v, i in zip(right, inside)]
         moved = solve([[a[i % SIDE][j % SIDE] for j in inside] for i in inside], right)
         for i, x in zip(inside, moved):
             self.theta_u[i] += round(x)
 
-    def finish(self):
+    def finish(self, plan):
         """What follows from θ_u."""
-        d, size = self.deployment, len(self.theta_p)
         self.x = [u - p for u, p in zip(self.theta_u, self.theta_p)]
         self.y, residuals = [], []
-        for b in range(size // SIDE):
-            x = self.x[b * SIDE : (b + 1) * SIDE]
-            self.y += [sum(a * v for a, v in zip(row, x)) for row in self.matrix(b)]
-            free = self.free[b * SIDE : (b + 1) * SIDE]
-            residuals.append(sum(u * y * y for u, y in zip(free, self.y[b * SIDE :])))
-        self.num, self.den = (d.cap_numerator, d.cap_denominator) if self.compensates else (0, 1)
-        self.moved = [(self.num * (1 - u) - self.den * u) * x * x for u, x in zip(self.free, self.x)]
-        self.planes, self.cap_row = [], []
+        for b in range(len(self.theta_p) // SIDE):
+            slot = slice(b * SIDE, (b + 1) * SIDE)
+            y = [sum(a * v for a, v in zip(row, self.x[slot])) for row in self.matrix(b)]
+            y = [v - self.mask.pull * d for v, d in zip(y, self.delta[slot])]
+            residuals.append(sum(u * v * v for u, v in zip(self.free[slot], y)))
+            self.y += y
+        self.planes, self.rule_rows, self.slacks = [], [], []
         if self.compensates:
-            self.planes = bits_of([d.residual_bound - r for r in residuals], -(-d.slack_bits // SIDE))
-            self.cap_row = [sum(self.moved) >> i & 1 if i < d.slack_bits else 0 for i in range(ROW)]
+            self.planes = bits_of([plan.bounds.residual - r for r in residuals], plan.slack_planes)
+            self.slacks = [self.slack(rule, *rows) for rows in plan.groups for rule in plan.rules]
+        for p in range(plan.rule_planes):
+            slacks = self.slacks[p * plan.rules_per_plane :][: plan.rules_per_plane]
+            row = [slack >> i & 1 for slack in slacks for i in range(plan.slack_bits)]
+            self.rule_rows.append(row + [0] * (ROW - len(row)))
+
+    def slack(self, rule, first, rows):
+        out = 0
+        for i in range(first * ROW, (first + rows) * ROW):
+            x, d = self.x[i], self.delta[i]
+            out += (rule.moved if self.free[i] else rule.removed) * x * x + rule.followed * d * x + rule.guide * d * d
+        return out
 
     def rows(self, segments):
         """Before the first challenge."""
@@ -92,7 +104,7 @@ class Client:
         for s in segments:
             for plane in self.planes:
                 out += in_rows(plane)[s.segment.first_row : s.segment.first_row + s.segment.rows]
-        return out + ([self.cap_row] if self.compensates else [])
+        return out + self.rule_rows
 
     def curvature_rows(self):
         return [sum(factor, []) for factor in self.factors]
@@ -101,8 +113,8 @@ class Client:
 class SegmentProver:
     """docs/window.md, sections 3 and 4, by the definitions."""
 
-    def __init__(self, client, plan, s, channel):
-        self.client, self.plan, self.s, self.channel = client, plan, s, channel
+    def __init__(self, client, plan, s, rules, channel):
+        self.client, self.plan, self.s, self.rules, self.channel = client, plan, s, rules, channel
         self.first, self.size = s.segment.first_row * ROW, s.segment.rows * ROW
         self.full, self.slots = 2**s.variables, 2**s.slot_variables
 
@@ -110,16 +122,29 @@ class SegmentProver:
         values = values[self.first : self.first + self.size]
         return values + [0] * (self.full - len(values))
 
+    def rule_tables(self):
+        """The weights of x² on the mask and outside, and of Δ x, by index."""
+        out = [], [], []
+        for group, low, high in self.s.groups:
+            weights = self.rules.groups[group]
+            for table, weight in zip(out, (weights.removed, weights.moved, weights.followed)):
+                table.extend([weight % ORDER] * ((high - low) * ROW))
+        return out
+
     def prove(self):
         client, s, channel, transcript = self.client, self.s, self.channel, self.channel.transcript
-        cap = client.cap_row if s.cap else []
-        k = sum(self.table(client.moved)) - sum(bit << i for i, bit in enumerate(cap))
+        removed, moved, followed = self.rule_tables()
+        free, x, planes = self.table(client.free), self.table(client.x), [self.table(p) for p in client.planes]
+        delta = self.table(client.delta)
+        k = sum((c * u + a * (1 - u)) * v * v for a, c, u, v in zip(removed, moved, free, x))
+        k += sum(f * d * v for f, d, v in zip(followed, delta, x))
+        if s.rule_planes:
+            k -= sum(power * slack for power, slack in zip(self.rules.powers, client.slacks))
         channel.send("K", k)
         tau_k = transcript.challenges("tau_k", s.plane_variables) if client.compensates else []
         tau = transcript.challenges("tau", s.variables)
         alpha = transcript.challenges("alpha", 3)
         weights = eq_table(tau_k)
-        free, x, planes = self.table(client.free), self.table(client.x), [self.table(p) for p in client.planes]
         theta_u, theta_p = self.table(client.theta_u), self.table(client.theta_p)
         if not client.compensates:
 
@@ -139,24 +164,29 @@ class SegmentProver:
             [e * (2 ** (q * SIDE + i % SIDE) if q * SIDE + i % SIDE < bits else 0) for i, e in enumerate(slot)]
             for q in range(count)
         ]
-        if s.cap:
-            planes.append(cap + [0] * (self.full - ROW))
-            powers.append([2**i if i < bits else 0 for i in range(self.full)])
+        for p in range(s.rule_planes):
+            planes.append(client.rule_rows[p] + [0] * (self.full - ROW))
+            own = self.rules.powers[p * self.plan.rules_per_plane :][: self.plan.rules_per_plane]
+            row = [power * 2**b for power in own for b in range(bits)]
+            powers.append(row + [0] * (self.full - len(row)))
 
         def rest(values):
             return sum(w * (b * b - b) for w, b in zip(weights, values))
 
-        def summand(e, u, f, y, x, t, _, *others):
+        # (removed m + moved u) is one table.
+        squares = [a * (1 - u) + c * u for a, c, u in zip(removed, moved, free)]
+
+        def summand(e, u, f, y, x, t, _, of_square, of_x, d, *others):
             b, weight = others[: len(planes)], others[len(planes) :]
             out = e * rest(b) + alpha[0] * e * (1 - u) * t + alpha[1] * f * y * y
             out += alpha[1] * sum(w * v for w, v in zip(weight[:count], b))
-            out += alpha[2] * (client.num * (1 - u) - client.den * u) * x * x
-            return out - (alpha[2] * weight[count] * b[count] if s.cap else 0)
+            out += alpha[2] * (of_square * x * x + of_x * d * x)
+            return out - alpha[2] * sum(w * v for w, v in zip(weight[count:], b[count:]))
 
-        tables = [eq_table(tau), free, slot_free, self.table(client.y), x, theta_u, theta_p, *planes, *powers]
-        r, at_r = channel.sumcheck("joint", s.variables, 3, tables, summand)
+        tables = [eq_table(tau), free, slot_free, self.table(client.y), x, theta_u, theta_p, squares, followed, delta]
+        r, at_r = channel.sumcheck("joint", s.variables, 3, [*tables, *planes, *powers], summand)
         y_r, x_r, theta_u, theta_p = at_r[3:7]
-        b = at_r[7 : 7 + len(planes)]
+        b = at_r[10 : 10 + len(planes)]
         channel.send("joint evaluations", y_r, y_r * y_r, x_r * x_r, theta_u, theta_p, *b, rest(b))
         _, (_, b) = channel.sumcheck("planes", len(tau_k), 3, [weights, b], lambda e, b: e * (b * b - b))
         channel.send("b, b^2", b, b * b)
@@ -193,9 +223,11 @@ class WindowTest(ReplayTest):
     @classmethod
     def setUpClass(cls):
         cls.deployment = Deployment(deployment_file(chunks=(64, 64, 64)))
-        gaps = bytes([0, 5, 1, 2, 40, 9, 50])
-        files = [mask_file(cls.deployment.digest, gaps=gaps, count=7, operator=number) for number in OPERATORS]
+        digest = cls.deployment.digest
+        files = [mask_file(digest, support=MASKED, operator=number) for number in (1, 2)] + [guided_file(digest)]
         cls.masks = {mask.operator: mask for mask in map(Mask, files)}
+        for mask in cls.masks.values():
+            mask.check_for(cls.deployment)
 
     def client(self, operator="group-obs"):
         return Client(self.deployment, self.masks[operator])
@@ -214,18 +246,19 @@ class WindowTest(ReplayTest):
         return Window(self.deployment, registered, current, None, mask, file)
 
     def replay(self, client, segmentation):
-        client.finish()
         window = self.window(client.mask, segmentation)
         plan, forks, main = window.plan, [], window.transcript()
+        client.finish(plan)
         challenge = main.challenge("projection")
         main.absorb("projections", BASE.encode() * window.shape.later_rows)
+        rules = RuleWeights(plan, main)
 
         def fork():
             forks.append(Sender(main.fork("segment", len(forks))))
             return forks[-1]
 
         for s in plan.segments:
-            SegmentProver(client, plan, s, fork()).prove()
+            SegmentProver(client, plan, s, rules, fork()).prove()
         theta_u = in_rows(client.theta_u)
         v = project(plan.projection, challenge, theta_u)
         later = bit_rows(plan.projection, v)
@@ -244,7 +277,7 @@ class WindowTest(ReplayTest):
         return self.deployment.layout.padded_index(coordinate)
 
     def test_honest_windows_hold(self):
-        for operator in ("group-obs", "mask-only"):
+        for operator in ("group-obs", "mask-only", "guided"):
             for segmentation in ([3], [1, 2], [1, 1, 1]):
                 self.assertEqual(self.replay(self.client(operator), segmentation), ([], [], []))
 
@@ -257,7 +290,7 @@ class WindowTest(ReplayTest):
 
     def test_what_is_not_so_breaks_the_joint_sumcheck(self):
         """A segment's first equation: with compensation it has four (joint, planes, two products), else one."""
-        for operator, at in [("group-obs", 4), ("mask-only", 1)]:
+        for operator, at in [("group-obs", 4), ("mask-only", 1), ("guided", 4)]:
             kept, padded = self.client(operator), self.client(operator)
             kept.theta_u[self.index(116)], kept.theta_u[self.index(0)] = 0, 1  # 0 is masked
             self.assertIn(0, self.replay(kept, [1, 2])[0])

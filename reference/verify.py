@@ -11,9 +11,10 @@ import sys
 
 import files
 from argument import require_identity
-from deployment import Deployment, Mask
+from deployment import Deployment
 from files import BadInput, ModelCommitment, ProofFile, RegistrationFile, Rejection, read_file
 from registration import Registration
+from request import Mask
 from window import Window
 
 

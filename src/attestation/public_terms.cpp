@@ -10,25 +10,57 @@ Scalar to_scalar(const Wide& value) {
   return Scalar::from_bytes_wide(bytes);
 }
 
-Scalar real_sum(const Geometry& geometry, const Segment& rows, const ProductFunction& f, std::span<const Scalar> r_j) {
+namespace {
+
+// Σ_i real_i f(slot) eq(r_j, j) over each piece of the rows.
+std::vector<Scalar> real_pieces(const Geometry& geometry, const Segment& rows, const ProductFunction& f,
+                                std::span<const Scalar> r_j) {
   const ProductFunction inside = eq_pairs(r_j);
   const Scalar full = prefix(inside, geometry.block);
-  Scalar sum;
+  std::vector<Scalar> out;
   for (const SegmentPiece& piece : rows.pieces) {
     if (piece.rest != 0) {
-      sum += at(f, piece.first_slot) * prefix(inside, piece.rest);
+      out.push_back(at(f, piece.first_slot) * prefix(inside, piece.rest));
     } else {
-      sum += (prefix(f, piece.first_slot + piece.full_blocks) - prefix(f, piece.first_slot)) * full;
+      out.push_back((prefix(f, piece.first_slot + piece.full_blocks) - prefix(f, piece.first_slot)) * full);
     }
   }
+  return out;
+}
+
+// Which of the segment's groups a slot is in; asked for increasing slots.
+class GroupOfSlot {
+ public:
+  GroupOfSlot(const WindowPlan& plan, const WindowSegment& segment)
+      : segment_(segment), slots_per_row_(plan.geometry().blocks_per_row()) {}
+  size_t operator()(uint64_t slot) {
+    while (slot >= (segment_.groups[at_].first_row + segment_.groups[at_].rows) * slots_per_row_) ++at_;
+    return at_;
+  }
+
+ private:
+  const WindowSegment& segment_;
+  uint64_t slots_per_row_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+Scalar real_sum(const Geometry& geometry, const Segment& rows, const ProductFunction& f, std::span<const Scalar> r_j) {
+  Scalar sum;
+  for (const Scalar& piece : real_pieces(geometry, rows, f, r_j)) sum += piece;
   return sum;
 }
 
 FreeAt free_at(const WindowPlan& plan, const WindowSegment& segment, std::span<const Scalar> r,
                std::span<const Scalar> tau_b) {
   const auto r_b = r.first(segment.slot_variables), r_j = r.subspan(segment.slot_variables);
-  FreeAt out{real_sum(plan.geometry(), segment.rows, eq_pairs(r_b), r_j),
-             real_sum(plan.geometry(), segment.rows, eq2_pairs(r_b, tau_b), r_j)};
+  FreeAt out{{},
+             real_sum(plan.geometry(), segment.rows, eq2_pairs(r_b, tau_b), r_j),
+             std::vector<Scalar>(segment.groups.size())};
+  const std::vector<Scalar> pieces = real_pieces(plan.geometry(), segment.rows, eq_pairs(r_b), r_j);
+  GroupOfSlot of_piece(plan, segment), of_slot(plan, segment);
+  for (size_t k = 0; k < pieces.size(); ++k) out.group_u[of_piece(segment.rows.pieces[k].first_slot)] += pieces[k];
   // Less the mask, slot by slot: Σ_{i in M} f(slot) eq(r_j, j).
   const std::vector<Scalar> slot = eq_table(r_b), tau = eq_table(tau_b), inside = eq_table(r_j);
   const uint32_t stride = uint32_t{1} << plan.side_variables();
@@ -37,9 +69,10 @@ FreeAt free_at(const WindowPlan& plan, const WindowSegment& segment, std::span<c
     Scalar sum;
     for (; k < segment.masked.size() && segment.masked[k] / stride == b; ++k) sum += inside[segment.masked[k] % stride];
     const Scalar weighed = sum * slot[b];
-    out.u -= weighed;
+    out.group_u[of_slot(b)] -= weighed;
     out.weighted_u -= weighed * tau[b];
   }
+  for (const Scalar& u : out.group_u) out.u += u;
   return out;
 }
 
@@ -49,17 +82,53 @@ Scalar slack_weight(const WindowPlan& plan, unsigned q, std::span<const Scalar> 
          prefix(pow2_pairs(r_j), std::min(stride, plan.slack_bits() - first));
 }
 
-Scalar cap_weight(const WindowPlan& plan, std::span<const Scalar> r) {
-  return prefix(pow2_pairs(r), plan.slack_bits());
+std::vector<Scalar> rule_bit_weights(const WindowPlan& plan, const RuleWeights& rules, unsigned p) {
+  const size_t first = p * plan.rules_per_plane(), end = std::min(first + plan.rules_per_plane(), plan.rule_count());
+  std::vector<Scalar> out;
+  for (size_t k = first; k < end; ++k) {
+    for (unsigned b = 0; b < plan.slack_bits(); ++b) out.push_back(rules.powers[k] * Scalar::power_of_two(b));
+  }
+  return out;
+}
+
+Scalar rule_weight(const WindowPlan& plan, const RuleWeights& rules, unsigned p, std::span<const Scalar> r) {
+  // Σ_b 2^b eq(r, a NB + b) is 2^(−a NB) of what 2^i eq(r, i) sums up to in between.
+  const ProductFunction powers = pow2_pairs(r);
+  const Scalar less = Scalar::power_of_two(plan.slack_bits()).inverse();
+  const size_t first = p * plan.rules_per_plane(), end = std::min(first + plan.rules_per_plane(), plan.rule_count());
+  Scalar out, before, scale = Scalar::one();
+  for (size_t k = first; k < end; ++k, scale *= less) {
+    const Scalar after = prefix(powers, (k - first + 1) * plan.slack_bits());
+    out += rules.powers[k] * scale * (after - before);
+    before = after;
+  }
+  return out;
 }
 
 Scalar committed_slots(const WindowSegment& segment, std::span<const Scalar> tau_b) {
   return prefix(eq_pairs(tau_b), segment.rows.slots);
 }
 
-Cap cap_of(const WindowPlan& plan, const Parameters& parameters) {
-  if (!plan.compensates()) return {Scalar::zero(), Scalar::one()};
-  return {Scalar::from_u64(parameters.cap_numerator), Scalar::from_u64(parameters.cap_denominator)};
+RuleWeights RuleWeights::draw(const WindowPlan& plan, Transcript& main) {
+  RuleWeights out;
+  out.groups.resize(plan.groups().size());
+  if (!plan.compensates()) {
+    for (Group& group : out.groups) group.moved = -Scalar::one();
+    return out;
+  }
+  const Scalar gamma = plan.rule_count() > 1 ? main.challenge("rules") : Scalar::one();
+  Scalar power = Scalar::one();
+  for (Group& group : out.groups) {
+    for (const Rule& rule : plan.rules()) {
+      out.powers.push_back(power);
+      group.removed += power * Scalar::from_i64(rule.removed);
+      group.moved += power * Scalar::from_i64(rule.moved);
+      group.followed += power * Scalar::from_i64(rule.followed);
+      group.guide += power * Scalar::from_i64(rule.guide);
+      power *= gamma;
+    }
+  }
+  return out;
 }
 
 void JointChallenges::draw(Transcript& transcript, const WindowSegment& segment) {
@@ -68,22 +137,35 @@ void JointChallenges::draw(Transcript& transcript, const WindowSegment& segment)
   alpha = transcript.challenges("alpha", 3);
 }
 
-std::vector<Scalar> joint_coefficients(const WindowPlan& plan, const WindowSegment& segment,
-                                       const Parameters& parameters, const JointChallenges& challenges,
-                                       std::span<const Scalar> r) {
+std::vector<Scalar> joint_coefficients(const WindowPlan& plan, const WindowSegment& segment, const RuleWeights& rules,
+                                       const JointChallenges& challenges, std::span<const Scalar> r,
+                                       const Scalar& guide) {
   const auto tau_b = std::span(challenges.bits.tau).first(segment.slot_variables);
   const auto r_b = r.first(segment.slot_variables), r_j = r.subspan(segment.slot_variables);
   const FreeAt free = free_at(plan, segment, r, tau_b);
-  const Scalar e = eq(challenges.bits.tau, r), eb = eq(tau_b, r_b), masked = Scalar::one() - free.u;
-  const Cap cap = cap_of(plan, parameters);
-  const Scalar squares = challenges.alpha[2] * (cap.numerator * masked - cap.denominator * free.u);
-  const Scalar zeros = challenges.alpha[0] * e * masked;
+  const ProductFunction row = eq_pairs(r.first(segment.row_variables));
+  Scalar squares, followed;
+  for (size_t g = 0; g < segment.groups.size(); ++g) {
+    const SegmentGroup& rows = segment.groups[g];
+    const RuleWeights::Group& weights = rules.of(rows);
+    // Σ_i eq(r, i) over its rows, the last group's with all that are virtual
+    const Scalar to = g + 1 == segment.groups.size() ? Scalar::one() : prefix(row, rows.first_row + rows.rows);
+    const Scalar all = to - prefix(row, rows.first_row);
+    squares += weights.removed * (all - free.group_u[g]) + weights.moved * free.group_u[g];
+    followed += weights.followed * all;
+  }
+  squares *= challenges.alpha[2];
+  const Scalar products = challenges.alpha[2] * followed * guide;
+  const Scalar zeros = challenges.alpha[0] * eq(challenges.bits.tau, r) * (Scalar::one() - free.u);
   if (!plan.compensates()) return {squares, zeros, Scalar::zero()};
-  std::vector<Scalar> out{Scalar::zero(), challenges.alpha[1] * free.weighted_u, squares, zeros, Scalar::zero()};
+  std::vector<Scalar> out{Scalar::zero(), challenges.alpha[1] * free.weighted_u, squares, zeros + products, -products};
+  const Scalar eb = eq(tau_b, r_b);
   for (unsigned q = 0; q < plan.slack_planes(); ++q) {
     out.push_back(challenges.alpha[1] * eb * slack_weight(plan, q, r_j));
   }
-  if (segment.cap) out.push_back(-(challenges.alpha[2] * cap_weight(plan, r)));
+  for (unsigned p = 0; p < segment.rule_planes; ++p) {
+    out.push_back(-(challenges.alpha[2] * rule_weight(plan, rules, p, r)));
+  }
   return out;
 }
 

@@ -13,16 +13,36 @@ namespace zkapex {
 [[nodiscard]] Scalar real_sum(const Geometry& geometry, const Segment& rows, const ProductFunction& f,
                               std::span<const Scalar> r_j);
 
-// At r = (r_b, r_j), for the segment's mask: the extensions of u_i and of eq(tau_b, slot) u_i.
+// At r = (r_b, r_j), for the segment's mask: the extensions of u_i, of eq(tau_b, slot) u_i, and of u_i in each of the
+// segment's groups.
 struct FreeAt {
   Scalar u, weighted_u;
+  std::vector<Scalar> group_u;
 };
 [[nodiscard]] FreeAt free_at(const WindowPlan& plan, const WindowSegment& segment, std::span<const Scalar> r,
                              std::span<const Scalar> tau_b);
 
-// The weight 2^(q S + j) of slack plane q, where q S + j < NB, at r_j; that of the cap's plane, 2^i for i < NB, at r.
+// All rules of a window as one: Σ_k γ^k (slack of rule k) is a sum over i. Without compensation it is −Σ_C x², which
+// has no slack and is zero.
+struct RuleWeights {
+  struct Group {
+    Scalar removed, moved, followed, guide;  // of Σ_M x², Σ_C x², Σ Δ x, Σ Δ²
+  };
+  std::vector<Group> groups;   // of WindowPlan::groups()
+  std::vector<Scalar> powers;  // γ^k
+
+  // Draws γ where there is more than one rule: after all that is committed, before the forks.
+  static RuleWeights draw(const WindowPlan& plan, Transcript& main);
+  // Rows of a segment in one of its groups.
+  [[nodiscard]] const Group& of(const SegmentGroup& rows) const { return groups[rows.group]; }
+};
+
+// The weight 2^(q S + j) of slack plane q, where q S + j < NB, at r_j. That of a rule's plane at r: rule k = p A + a,
+// A = ⌊n / NB⌋, has its bits in plane p at a NB + b, b < NB, with the weight γ^k 2^b.
 [[nodiscard]] Scalar slack_weight(const WindowPlan& plan, unsigned q, std::span<const Scalar> r_j);
-[[nodiscard]] Scalar cap_weight(const WindowPlan& plan, std::span<const Scalar> r);
+[[nodiscard]] std::vector<Scalar> rule_bit_weights(const WindowPlan& plan, const RuleWeights& rules, unsigned p);
+[[nodiscard]] Scalar rule_weight(const WindowPlan& plan, const RuleWeights& rules, unsigned p,
+                                 std::span<const Scalar> r);
 
 // Σ eq(tau_b, b) over the slots of committed rows.
 [[nodiscard]] Scalar committed_slots(const WindowSegment& segment, std::span<const Scalar> tau_b);
@@ -30,18 +50,18 @@ struct FreeAt {
 // The challenges of the joint sumcheck.
 struct JointChallenges {
   BitChallenges bits;
-  std::vector<Scalar> alpha;  // of the masked weights, the residuals, the cap
+  std::vector<Scalar> alpha;  // of the masked weights, the residuals, the rules
 
   void draw(Transcript& transcript, const WindowSegment& segment);
 };
 
 // In the last claim of the joint sumcheck, the coefficients of what is sent before the rest over the planes. With
 // compensation
-//   y, y², x², θ_u, θ_p, each slack plane, the cap plane where there is one
-// and without  x², θ_u, θ_p.
+//   y, y², x², θ_u, θ_p, each slack plane, each rule's plane where there are any
+// and without  x², θ_u, θ_p.  `guide`: Δ at r.
 [[nodiscard]] std::vector<Scalar> joint_coefficients(const WindowPlan& plan, const WindowSegment& segment,
-                                                     const Parameters& parameters, const JointChallenges& challenges,
-                                                     std::span<const Scalar> r);
+                                                     const RuleWeights& rules, const JointChallenges& challenges,
+                                                     std::span<const Scalar> r, const Scalar& guide);
 
 // What was sent there, by name; of scalars or of expressions.
 template <class Value>
@@ -64,12 +84,6 @@ struct JointValues {
   }
   [[nodiscard]] Value x() const { return theta_u - theta_p; }
 };
-
-// num and den of the cap; without compensation 0 and 1: nothing outside the mask may move.
-struct Cap {
-  Scalar numerator, denominator;
-};
-[[nodiscard]] Cap cap_of(const WindowPlan& plan, const Parameters& parameters);
 
 [[nodiscard]] Scalar to_scalar(const Wide& value);  // below 2^512
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "attestation/public_terms.h"
+#include "attestation/segment_guide.h"
 #include "base/bits.h"
 #include "base/first_error.h"
 
@@ -42,17 +43,21 @@ class WeighedColumns {
 class SegmentProver {
  public:
   SegmentProver(const WindowStatement& statement, const WindowPlan& plan, const WindowSegment& segment,
-                const ModelReader& before, const ModelOpenings& openings, Sender& channel, ArgumentProver& prover)
+                const RuleWeights& rules, const ModelReader& before, const ModelOpenings& openings, Sender& channel,
+                ArgumentProver& prover)
       : statement_(statement),
         parameters_(statement.deployment->parameters()),
         plan_(plan),
         segment_(segment),
+        rules_(rules),
         before_(before),
         openings_(openings),
         channel_(channel),
         transcript_(channel.transcript()),
         prover_(prover),
-        pool_(prover.pool()) {}
+        pool_(prover.pool()),
+        guide_(*statement.deployment, *statement.mask, plan, segment, pool_),
+        guide_table_(guide_.integers(pool_)) {}
 
   Status run(SegmentWitness witness, const SegmentRows& rows) {
     tables_ = std::move(witness);
@@ -96,10 +101,10 @@ class SegmentProver {
     return failed.status();
   }
 
-  // z = Lᵀ x and y = L z + μ x
+  // z = Lᵀ x and y = L z + (μ + t) x − t Δ
   Status multiply_curvature() {
     const size_t s = stride();
-    const auto floor = static_cast<int128>(parameters_.floor);
+    const auto floor = static_cast<int128>(plan_.floor()), pull = static_cast<int128>(plan_.pull());
     y_table_.resize(segment_.size());
     z_table_ = WeighedColumns(parameters_, s, segment_.size());
     return for_squares([&](uint64_t first, uint64_t count, const Squares& squares) {
@@ -112,6 +117,7 @@ class SegmentProver {
         fold_rows_exact(factor, std::vector<int128>(x.begin(), x.end()), z);
         fold_columns_exact(factor, z, y);
         for (size_t j = 0; j < s; ++j) y[j] += floor * x[j];
+        for (size_t j = 0; plan_.guided() && j < s; ++j) y[j] -= pull * guide_table_[at + j];
         z_table_.set(at, z);
       }
     });
@@ -119,8 +125,7 @@ class SegmentProver {
 
   // docs/window.md, section 3: everything that is summed over i, in one sumcheck; then the rounds over the planes.
   void joint() {
-    const Cap cap = cap_of(plan_, parameters_);
-    const Scalar k = channel_.send("K", {cap_sum(cap) - tables_.cap_slack})[0];
+    const Scalar k = channel_.send("K", {rule_sum() - tables_.rule_slack})[0];
     challenges_.draw(transcript_, segment_);
     const std::vector<Scalar>& alpha = challenges_.alpha;
 
@@ -131,9 +136,7 @@ class SegmentProver {
     const std::span<const uint8_t> held_bytes(held);
     ProverTerms others{.labels = kJointLabels,
                        .tables = {{tables_.theta_u}, {tables_.x}, {held_bytes, true}},
-                       .terms = {{alpha[0], {kHeld, kThetaU}, true},
-                                 {-(alpha[2] * cap.denominator), {kX, kX}},
-                                 {alpha[2] * (cap.numerator + cap.denominator), {kHeld, kX, kX}}},
+                       .terms = {{alpha[0], {kHeld, kThetaU}, true}},
                        .claim = alpha[2] * k};
     std::deque<std::vector<uint8_t>> slack_bits;  // what tables point to
     if (plan_.compensates()) {
@@ -151,22 +154,24 @@ class SegmentProver {
         others.tables.push_back({SumcheckTable::Periodic{slack_powers(q), held.size()}});
         add_plane_term(others, alpha[1], {kSlot, powers}, q, segment_.size(), slack_bits);
       }
-      if (segment_.cap) {
-        std::vector<Scalar> powers(plan_.slack_bits());
-        for (unsigned i = 0; i < powers.size(); ++i) powers[i] = Scalar::power_of_two(i);
+      for (unsigned p = 0; p < segment_.rule_planes; ++p) {
+        std::vector<Scalar> powers = rule_bit_weights(plan_, rules_, p);
         const auto weight = static_cast<unsigned>(others.tables.size());
+        const size_t length = powers.size();
         others.tables.push_back({std::move(powers)});
-        add_plane_term(others, -alpha[2], {weight}, plan_.slack_planes(), plan_.slack_bits(), slack_bits);
+        add_plane_term(others, -alpha[2], {weight}, plan_.slack_planes() + p, length, slack_bits);
       }
-      others.claim += alpha[1] * to_scalar(statement_.deployment->residual_bound()) * committed_slots(segment_, tau_b);
+      others.claim += alpha[1] * to_scalar(plan_.residual_bound()) * committed_slots(segment_, tau_b);
     }
+    add_rule_terms(others, kX, kHeld, held_bytes);
     others.end = [&](const SumcheckProof& end) -> ProverTerms::End {
       const Scalar x_r = end.tables[kX];
       std::vector<Scalar> values;
       if (plan_.compensates()) values = {end.tables[kY], end.tables[kY] * end.tables[kY]};
       values.insert(values.end(), {x_r * x_r, end.tables[kThetaU], end.tables[kThetaU] - x_r});
       values.insert(values.end(), end.planes.begin(), end.planes.end());
-      return {std::move(values), joint_coefficients(plan_, segment_, parameters_, challenges_, end.point)};
+      guide_at_r_ = guide_.at(end.point, pool_);
+      return {std::move(values), joint_coefficients(plan_, segment_, rules_, challenges_, end.point, guide_at_r_)};
     };
     bits_ = segment_.planes > 0
                 ? prove_bits(channel_, prover_, challenges_.bits, std::move(tables_.planes), std::move(others))
@@ -190,25 +195,48 @@ class SegmentProver {
         end.point, {}, channel_.send(others.labels.message, std::move(last.values), last.coefficients, end.claim), {}};
   }
 
-  // Σ_i (num m_i − den u_i) x_i²
-  [[nodiscard]] Scalar cap_sum(const Cap& cap) const {
-    Wide free, masked;
-    std::mutex adding;
-    pool_.for_ranges(tables_.x.size(), size_t{1} << 12, [&](size_t begin, size_t end) {
-      std::array<uint128, 2> part{};  // |x| < 2^54, and 4096 squares at most
-      Wide sums[2];
-      for (size_t i = begin; i < end; ++i) {
-        const int128 x = tables_.x[i];
-        part[tables_.free[i]] += static_cast<uint128>(x * x);
-        if (i + 1 == end || (i - begin) % 4096 == 4095) {
-          for (size_t k = 0; k < 2; ++k) sums[k] += Wide::from(std::exchange(part[k], 0));
-        }
+  // α_2 Σ_i [(removed m_i + moved u_i) x_i² + followed Δ_i x_i], with the weights of the group that i is in.
+  void add_rule_terms(ProverTerms& others, unsigned x, unsigned held, std::span<const uint8_t> held_bytes) const {
+    const Scalar& alpha = challenges_.alpha[2];
+    const auto next = [&] { return static_cast<unsigned>(others.tables.size()); };
+    const unsigned guide = next();
+    if (plan_.guided()) others.tables.push_back({guide_table_});
+    if (segment_.groups.size() == 1) {  // the same everywhere
+      const RuleWeights::Group& weights = rules_.of(segment_.groups[0]);
+      others.terms.push_back({alpha * weights.moved, {x, x}});
+      others.terms.push_back({alpha * (weights.removed - weights.moved), {held, x, x}});
+      if (plan_.guided()) others.terms.push_back({alpha * weights.followed, {guide, x}});
+      return;
+    }
+    std::vector<Scalar> moved(size_t{1} << segment_.row_variables), difference = moved, followed = moved;
+    for (const SegmentGroup& rows : segment_.groups) {
+      const bool last = &rows == &segment_.groups.back();
+      for (uint64_t t = rows.first_row; t < (last ? moved.size() : rows.first_row + rows.rows); ++t) {
+        const RuleWeights::Group& weights = rules_.of(rows);
+        moved[t] = weights.moved;
+        difference[t] = weights.removed - weights.moved;
+        followed[t] = weights.followed;
       }
-      const std::lock_guard lock(adding);
-      masked += sums[0];
-      free += sums[1];
-    });
-    return cap.numerator * to_scalar(masked) - cap.denominator * to_scalar(free);
+    }
+    const unsigned position = plan_.position_variables(), first = next();
+    others.tables.push_back({SumcheckTable::Blocks{std::move(moved), position}});
+    others.tables.push_back({SumcheckTable::Chosen{std::move(difference), position, held_bytes}, true});
+    others.tables.push_back({SumcheckTable::Blocks{std::move(followed), position}});
+    others.terms.push_back({alpha, {first, x, x}});
+    others.terms.push_back({alpha, {first + 1, x, x}});
+    others.terms.push_back({alpha, {first + 2, guide, x}});
+  }
+
+  // Σ_i [(removed m_i + moved u_i) x_i² + followed Δ_i x_i]
+  [[nodiscard]] Scalar rule_sum() const {
+    const std::vector<RuleSums> sums = sum_moves(segment_, tables_.x, tables_.free, guide_table_, pool_);
+    Scalar out;
+    for (size_t g = 0; g < sums.size(); ++g) {
+      const RuleWeights::Group& weights = rules_.of(segment_.groups[g]);
+      out += weights.removed * to_scalar(sums[g].removed) + weights.moved * to_scalar(sums[g].moved) +
+             weights.followed * (to_scalar(sums[g].forward) - to_scalar(sums[g].backward));
+    }
+    return out;
   }
 
   // 2^(q S + j) where q S + j < NB
@@ -249,7 +277,8 @@ class SegmentProver {
                    .bits = {}};
     first.tables.emplace_back(std::move(v));  // lists of initial values would copy it
     first.tables.push_back(z_table_.table());
-    const Scalar claim = values_.y - Scalar::from_u64(parameters_.floor) * values_.x();
+    const Scalar claim =
+        values_.y - Scalar::from_u64(plan_.floor()) * values_.x() + Scalar::from_u64(plan_.pull()) * guide_at_r_;
     SumcheckProof end = prove_sumcheck(channel_, "product 1", std::move(first), claim, pool_);
     rho_ = std::move(end.point);
     const std::vector<Scalar> vz =
@@ -308,7 +337,9 @@ class SegmentProver {
     if (segment_.planes > 0) {
       const std::vector<Scalar> plane = plane_coefficients(segment_, weights, bits_.kappa);
       at_r = fold_bit_rows(rows.bits, std::span(plane).first(plan_.slack_planes()), row, pool_);
-      if (segment_.cap) add_cap_row(at_r, plane.back() * row[0], rows);
+      for (unsigned p = 0; p < segment_.rule_planes; ++p) {
+        add_rule_row(at_r, plane[plan_.slack_planes() + p] * row[0], p, rows);
+      }
     }
     add_rows(at_r, weights.theta_u, row, tables_.theta_u, rows.weights);
     add_rows(at_r, weights.theta_p, row, theta_p, model_blindings());
@@ -333,11 +364,12 @@ class SegmentProver {
     return eq_prefix(std::span(point).first(segment_.row_variables), segment_.rows.rows);
   }
 
-  void add_cap_row(ProverPair& pair, const Scalar& weight, const SegmentRows& rows) const {
-    for (unsigned i = 0; i < plan_.slack_bits(); ++i) {
-      if ((rows.cap_row[i / 64] >> (i % 64) & 1) != 0) pair.vector[i] += weight;
+  void add_rule_row(ProverPair& pair, const Scalar& weight, unsigned p, const SegmentRows& rows) const {
+    const std::span<const uint64_t> bits = rows.rules->row(p);
+    for (size_t i = 0; i < plan_.geometry().row; ++i) {
+      if ((bits[i / 64] >> (i % 64) & 1) != 0) pair.vector[i] += weight;
     }
-    pair.blinding += weight * rows.cap_blinding;
+    pair.blinding += weight * rows.rule_blindings[p];
   }
 
   [[nodiscard]] std::span<const Scalar> model_blindings() const {
@@ -390,14 +422,18 @@ class SegmentProver {
   const Parameters& parameters_;
   const WindowPlan& plan_;
   const WindowSegment& segment_;
+  const RuleWeights& rules_;
   const ModelReader& before_;
   const ModelOpenings& openings_;
   Sender& channel_;
   Transcript& transcript_;
   ArgumentProver& prover_;
   ThreadPool& pool_;
+  SegmentGuide guide_;
+  UnsetVector<int64_t> guide_table_;  // Δ; empty without a guide
+  Scalar guide_at_r_;
   SegmentWitness tables_;
-  UnsetVector<int128> y_table_;  // A x
+  UnsetVector<int128> y_table_;
   WeighedColumns z_table_;
   JointChallenges challenges_;
   ProverBits bits_;
@@ -409,9 +445,10 @@ class SegmentProver {
 }  // namespace
 
 Status prove_segment(const WindowStatement& statement, const WindowPlan& plan, const WindowSegment& segment,
-                     const ModelReader& before, const ModelOpenings& openings, SegmentWitness witness,
-                     const SegmentRows& rows, Sender& channel, ArgumentProver& prover) {
-  return SegmentProver(statement, plan, segment, before, openings, channel, prover).run(std::move(witness), rows);
+                     const RuleWeights& rules, const ModelReader& before, const ModelOpenings& openings,
+                     SegmentWitness witness, const SegmentRows& rows, Sender& channel, ArgumentProver& prover) {
+  SegmentProver segment_prover(statement, plan, segment, rules, before, openings, channel, prover);
+  return segment_prover.run(std::move(witness), rows);
 }
 
 }  // namespace zkapex

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "attestation/model_reader.h"
+#include "attestation/rule_bits.h"
 #include "attestation/window_relation.h"
 
 namespace zkapex {
@@ -11,19 +12,19 @@ struct SegmentWitness {
   std::vector<std::vector<uint8_t>> planes;  // packed bits of the slacks
   std::vector<int64_t> theta_u, x;
   std::vector<uint8_t> free;  // u
-  Scalar cap_slack;           // the integer in the cap's plane, in the segment that has it
+  Scalar rule_slack;          // Σ_k γ^k (slack of rule k), in the segment that has their planes
 };
 
 // The segment's rows and what opens them.
 struct SegmentRows {
   std::span<const Scalar> weights;  // blindings of θ_u's rows
   BitRows bits;
-  std::span<const uint64_t> cap_row;
-  Scalar cap_blinding;
+  const RuleBits* rules = nullptr;
+  std::span<const Scalar> rule_blindings;
 };
 
 [[nodiscard]] Status prove_segment(const WindowStatement& statement, const WindowPlan& plan,
-                                   const WindowSegment& segment, const ModelReader& before,
+                                   const WindowSegment& segment, const RuleWeights& rules, const ModelReader& before,
                                    const ModelOpenings& openings, SegmentWitness witness, const SegmentRows& rows,
                                    Sender& channel, ArgumentProver& prover);
 

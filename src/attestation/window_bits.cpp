@@ -4,6 +4,7 @@
 
 #include "attestation/public_terms.h"
 #include "attestation/real_indices.h"
+#include "attestation/segment_guide.h"
 #include "base/first_error.h"
 #include "base/hash.h"
 
@@ -24,38 +25,37 @@ Result<std::vector<int64_t>> read_segment(const Reader& reader, const WindowSegm
   return out;
 }
 
-struct Moves {
-  Wide moved, removed;  // Σ x² outside the mask and on it
-};
-
-Result<Moves> sum_moves(std::span<const int64_t> before, std::span<const int64_t> after,
-                        std::span<const uint8_t> free) {
-  Moves out;
+Status check_zeros(std::span<const int64_t> after, std::span<const uint8_t> free) {
   for (size_t i = 0; i < after.size(); ++i) {
     if (free[i] == 0 && after[i] != 0) return error("a weight on the mask or on padding is not zero");
-    if (after[i] != before[i]) (free[i] != 0 ? out.moved : out.removed) += Wide::square_of(after[i] - before[i]);
   }
-  return out;
+  return Done{};
 }
 
 }  // namespace
 
-WindowBits::WindowBits(const Deployment& deployment, const WindowPlan& plan, const OperatorOutput& after)
-    : deployment_(deployment), plan_(plan), after_(after), cap_row_((plan.geometry().row + 63) / 64) {}
+WindowBits::WindowBits(const Deployment& deployment, const Mask& mask, const WindowPlan& plan,
+                       const OperatorOutput& after)
+    : deployment_(deployment), mask_(mask), plan_(plan), after_(after) {}
 
-Result<WindowBits> WindowBits::make(const Deployment& deployment, const WindowPlan& plan, const ModelReader& before,
-                                    const OperatorOutput& after, ThreadPool& pool) {
-  WindowBits out(deployment, plan, after);
+Result<WindowBits> WindowBits::make(const Deployment& deployment, const Mask& mask, const WindowPlan& plan,
+                                    const ModelReader& before, const OperatorOutput& after, ThreadPool& pool) {
+  WindowBits out(deployment, mask, plan, after);
   const std::vector<WindowSegment>& segments = plan.segments();
-  std::vector<Moves> moves(segments.size());
+  std::vector<std::vector<RuleSums>> sums(segments.size());
   std::vector<Sha512::Digest> digests(segments.size());
   FirstError failed;
   pool.for_each(segments.size(), [&](size_t k) {
     failed.note([&]() -> Status {
-      ZKAPEX_TRY(const std::vector<int64_t> theta_p, read_segment(before, segments[k], pool));
+      ZKAPEX_TRY(std::vector<int64_t> x, read_segment(before, segments[k], pool));
       ZKAPEX_TRY(const std::vector<int64_t> theta_u, out.weights(segments[k], pool));
       const std::vector<uint8_t> free = free_indices(plan.geometry(), segments[k].rows, segments[k].masked);
-      ZKAPEX_TRY(moves[k], sum_moves(theta_p, theta_u, free));
+      ZKAPEX_CHECK(check_zeros(theta_u, free));
+      for (size_t i = 0; i < x.size(); ++i) x[i] = theta_u[i] - x[i];
+      const SegmentGuide guide(deployment, mask, plan, segments[k], pool);
+      sums[k] = sum_moves(segments[k], x, free, guide.integers(pool), pool);
+      const std::vector<Wide> squares = guide.squares();
+      for (size_t g = 0; g < squares.size(); ++g) sums[k][g].guide = squares[g];
       ZKAPEX_TRY(const std::vector<uint64_t> words, out.slacks(segments[k]));
       Sha512 hash;
       hash.update({reinterpret_cast<const uint8_t*>(theta_u.data()), theta_u.size() * sizeof(int64_t)});
@@ -65,34 +65,39 @@ Result<WindowBits> WindowBits::make(const Deployment& deployment, const WindowPl
     }());
   });
   ZKAPEX_CHECK(failed.status());
-  Moves total;
+  std::vector<RuleSums> total(plan.groups().size());
   Sha512 hash;
   for (size_t k = 0; k < segments.size(); ++k) {
-    total.moved += moves[k].moved;
-    total.removed += moves[k].removed;
+    for (size_t g = 0; g < sums[k].size(); ++g) total[segments[k].groups[g].group] += sums[k][g];
     hash.update(digests[k]);
   }
   out.digest_ = hash.finish();
-  ZKAPEX_CHECK(out.set_cap(total.moved, total.removed));
+  ZKAPEX_CHECK(out.set_rules(total));
   return out;
 }
 
-Status WindowBits::set_cap(const Wide& moved, const Wide& removed) {
+Status WindowBits::set_rules(const std::vector<RuleSums>& sums) {
   if (!plan_.compensates()) {
-    if (moved != Wide(0)) return error("mask-only may not move weights outside the mask");
+    if (sums[0].moved != Wide(0)) return error("mask-only may not move weights outside the mask");
     return Done{};
   }
-  const Parameters& parameters = deployment_.parameters();
-  const Wide have = Wide(parameters.cap_numerator) * removed, need = Wide(parameters.cap_denominator) * moved;
-  if (need > have) {
-    return error(
-        "compensation moves the model further than the deployment's cap of {}/{} allows; more damping moves less",
-        parameters.cap_numerator, parameters.cap_denominator);
+  std::vector<Wide> slacks;
+  for (size_t g = 0; g < sums.size(); ++g) {
+    for (const Rule& rule : plan_.rules()) {
+      const std::optional<Wide> slack = slack_of(rule, sums[g]);
+      if (!slack && plan_.guided())
+        return error("the step does not meet the request's rule on the {} of tensor '{}'", rule.name,
+                     deployment_.layout().tensors()[plan_.groups()[g].tensor].name);
+      if (!slack)
+        return error(
+            "compensation moves the model further than the deployment's cap of {}/{} allows; more damping moves less",
+            deployment_.parameters().cap_numerator, deployment_.parameters().cap_denominator);
+      if (slack->bit_length() > plan_.slack_bits())
+        return error("the {}'s slack does not fit in {} bits", rule.name, plan_.slack_bits());
+      slacks.push_back(*slack);
+    }
   }
-  cap_slack_ = have - need;
-  if (cap_slack_.bit_length() > plan_.slack_bits())
-    return error("the cap's slack does not fit in {} bits", plan_.slack_bits());
-  for (unsigned i = 0; i < plan_.slack_bits(); ++i) cap_row_[i / 64] |= uint64_t{cap_slack_.bit(i)} << (i % 64);
+  rules_ = RuleBits(plan_, std::move(slacks));
   return Done{};
 }
 
@@ -113,10 +118,10 @@ Result<std::vector<uint64_t>> WindowBits::slacks(const WindowSegment& segment) c
   for (uint64_t b = 0; b < segment.rows.slots; ++b) {
     const uint64_t slot = segment.rows.first_slot + b;
     const Wide residual = after_.residual(slot);
-    if (residual > deployment_.residual_bound()) {
+    if (residual > plan_.residual_bound()) {
       return error("the block in slot {} is further from the exact operator than the certified error allows", slot);
     }
-    const Wide slack = deployment_.residual_bound() - residual;
+    const Wide slack = plan_.residual_bound() - residual;
     for (unsigned k = 0; k < plan_.slack_bits(); ++k) {
       out[b * stride + k % stride] |= uint64_t{slack.bit(k)} << (k / stride);
     }
@@ -151,16 +156,16 @@ Result<CommittedRows> WindowBits::commit(const Generators& generators, Nonces& n
     ZKAPEX_TRY(const std::vector<uint64_t> words, slacks(plan_.segments()[k]));
     bits.fill(k, 0, words, pool);
   }
-  const PackedRows cap{reinterpret_cast<const uint8_t*>(cap_row_.data()), 1, 8 * cap_row_.size(), n, 1};
-  for (const PackedRows& packed : {bits.packed(), cap}) {
+  for (const PackedRows& packed : {bits.packed(), rules_.packed()}) {
     ZKAPEX_TRY(const CommittedRows committed, commit_rows_var(generators, packed, nonces, pool));
     out.append(committed);
   }
   return out;
 }
 
-Result<SegmentBits> WindowBits::segment(const WindowSegment& segment, const ModelReader& before,
-                                        const CommittedRows& committed, ThreadPool& pool) const {
+Result<SegmentBits> WindowBits::segment(const WindowSegment& segment, const RuleWeights& rules,
+                                        const ModelReader& before, const CommittedRows& committed,
+                                        ThreadPool& pool) const {
   const size_t rows[] = {segment.rows.rows};
   SegmentBits out{BitMatrix(plan_.geometry().row, plan_.slack_planes(), rows), {}, {}};
   SegmentWitness& witness = out.witness;
@@ -173,16 +178,15 @@ Result<SegmentBits> WindowBits::segment(const WindowSegment& segment, const Mode
   }
   for (size_t i = 0; i < witness.x.size(); ++i) witness.x[i] = witness.theta_u[i] - witness.x[i];
   witness.free = free_indices(plan_.geometry(), segment.rows, segment.masked);
-  if (segment.cap) {
-    const auto* cap = reinterpret_cast<const uint8_t*>(cap_row_.data());
-    witness.planes.emplace_back(cap, cap + (plan_.geometry().row + 7) / 8);
-    witness.cap_slack = to_scalar(cap_slack_);
-  }
   out.rows = {committed.blindings_from(segment.rows.first_row, rows[0]),
               {out.bits.segment(0), out.bits.words_per_row(), plan_.geometry().row,
                committed.blindings_from(plan_.first_bit_row(segment), plan_.slack_planes() * rows[0])},
-              cap_row_,
-              plan_.compensates() ? committed.blindings[plan_.cap_row()] : Scalar::zero()};
+              &rules_,
+              committed.blindings_from(plan_.first_rule_row(), plan_.rule_planes())};
+  if (segment.rule_planes > 0) {
+    for (std::vector<uint8_t>& plane : rules_.planes()) witness.planes.push_back(std::move(plane));
+    witness.rule_slack = rules_.sum(rules);
+  }
   return out;
 }
 

@@ -1,9 +1,10 @@
-// What a window commits to: θ_u, and in bits the slack of every block's residual and the slack of the cap.
+// What a window commits to: θ_u, and in bits the slack of every block's residual and that of every rule.
 #pragma once
 
 #include "argument/bit_matrix.h"
 #include "argument/row_openings.h"
 #include "attestation/model_reader.h"
+#include "attestation/rule_bits.h"
 #include "attestation/segment_prover.h"
 #include "attestation/window_plan.h"
 
@@ -26,36 +27,36 @@ struct SegmentBits {
   SegmentRows rows;  // of `bits`, and what opens them
 };
 
-// Nothing but the cap's row is kept: a segment's bits are made from the operator's output when they are wanted.
+// Nothing but the rules' rows is kept: a segment's bits are made from the operator's output when they are wanted.
 class WindowBits {
  public:
   // An error, which says which bound, if the operator's output does not meet the relation. All outlive this.
-  static Result<WindowBits> make(const Deployment& deployment, const WindowPlan& plan, const ModelReader& before,
-                                 const OperatorOutput& after, ThreadPool& pool);
-  static Result<WindowBits> make(const Deployment&, const WindowPlan&, const ModelReader&, const OperatorOutput&&,
-                                 ThreadPool&) = delete;  // a temporary would not outlive it
+  static Result<WindowBits> make(const Deployment& deployment, const Mask& mask, const WindowPlan& plan,
+                                 const ModelReader& before, const OperatorOutput& after, ThreadPool& pool);
+  static Result<WindowBits> make(const Deployment&, const Mask&, const WindowPlan&, const ModelReader&,
+                                 const OperatorOutput&&, ThreadPool&) = delete;  // a temporary would not outlive it
 
   // The rows of θ_u, then the bit rows.
   Result<CommittedRows> commit(const Generators& generators, Nonces& nonces, ThreadPool& pool) const;
   // All rows of θ_u in order, a segment at a time.
   Status for_weights(const std::function<Status(std::span<const int64_t>)>& visit, ThreadPool& pool) const;
   [[nodiscard]] const Sha512::Digest& digest() const { return digest_; }  // of the witness, for nonces
-  Result<SegmentBits> segment(const WindowSegment& segment, const ModelReader& before, const CommittedRows& committed,
-                              ThreadPool& pool) const;
+  Result<SegmentBits> segment(const WindowSegment& segment, const RuleWeights& rules, const ModelReader& before,
+                              const CommittedRows& committed, ThreadPool& pool) const;
 
  private:
-  WindowBits(const Deployment& deployment, const WindowPlan& plan, const OperatorOutput& after);
+  WindowBits(const Deployment& deployment, const Mask& mask, const WindowPlan& plan, const OperatorOutput& after);
   // θ_u of a segment by index, and the slacks as words of bits.
   Result<std::vector<int64_t>> weights(const WindowSegment& segment, ThreadPool& pool) const;
   Result<std::vector<uint64_t>> slacks(const WindowSegment& segment) const;
-  Status set_cap(const Wide& moved, const Wide& removed);
+  Status set_rules(const std::vector<RuleSums>& sums);
 
   const Deployment& deployment_;
+  const Mask& mask_;
   const WindowPlan& plan_;
   const OperatorOutput& after_;
   Sha512::Digest digest_{};
-  std::vector<uint64_t> cap_row_;
-  Wide cap_slack_;
+  RuleBits rules_;
 };
 
 }  // namespace zkapex

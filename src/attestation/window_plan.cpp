@@ -13,15 +13,21 @@ constexpr unsigned kMaxVariables = 31;  // of a segment
 
 }  // namespace
 
-Result<WindowPlan> WindowPlan::uncut(const Deployment& deployment, Operator op) {
+Result<WindowPlan> WindowPlan::uncut(const Deployment& deployment, const Mask& mask) {
   const Layout& layout = deployment.layout();
   WindowPlan plan;
-  plan.op_ = op;
+  plan.op_ = mask.op;
   plan.geometry_ = layout.geometry();
   const uint64_t stride = plan.geometry_.stride();
+  plan.groups_ = row_groups(layout, mask);
+  plan.rules_ = rules_of(deployment.parameters(), mask);
+  plan.pull_ = mask.guidance ? mask.guidance->pull : 0;
+  plan.floor_ = deployment.parameters().floor + plan.pull_;
+  ZKAPEX_TRY(plan.bounds_, window_bounds(deployment, mask));
   if (plan.compensates()) {
-    plan.slack_bits_ = deployment.slack_bits();
-    plan.slack_planes_ = static_cast<unsigned>((plan.slack_bits_ + stride - 1) / stride);
+    plan.slack_planes_ = static_cast<unsigned>(zkapex::slack_planes(plan.geometry_, plan.slack_bits()));
+    plan.rule_planes_ =
+        static_cast<unsigned>(zkapex::rule_planes(plan.geometry_, plan.slack_bits(), plan.rule_count()));
   }
   plan.side_variables_ = log2_ceil(stride);
   plan.position_variables_ = log2_ceil(plan.geometry_.row);
@@ -37,17 +43,17 @@ Result<WindowPlan> WindowPlan::uncut(const Deployment& deployment, Operator op) 
 
 void WindowPlan::count_scalars(WindowSegment& s) const {
   s.slot_variables = s.variables - side_variables_;
-  s.cap = compensates() && s.rows.index == 0;
-  s.planes = slack_planes_ + (s.cap ? 1 : 0);
+  s.rule_planes = s.rows.index == 0 ? rule_planes_ : 0;
+  s.planes = slack_planes_ + s.rule_planes;
   const size_t v = s.variables;
-  s.evaluations = compensates() ? 5 + slack_planes_ + (s.cap ? 1 : 0) : 3;
+  s.evaluations = compensates() ? 5 + s.planes : 3;
   s.scalars = compensates() ? 1 + bit_check_scalars(s.planes, s.variables, s.evaluations) + (2 * v + 3) + (3 * v + 3)
                             : 1 + 3 * v + s.evaluations;
 }
 
 Result<WindowPlan> WindowPlan::make(const Deployment& deployment, const Mask& mask, const Segmentation& segmentation) {
   const Layout& layout = deployment.layout();
-  ZKAPEX_TRY(WindowPlan plan, uncut(deployment, mask.op));
+  ZKAPEX_TRY(WindowPlan plan, uncut(deployment, mask));
   plan.segmentation_ = segmentation;
   if (segmentation.size() > kMaxForks - plan.projection_.shape.forks())
     return error("the parts of a window are more than {}", kMaxForks);
@@ -67,14 +73,20 @@ Result<WindowPlan> WindowPlan::make(const Deployment& deployment, const Mask& ma
       if (index >= end) break;
       s.masked.push_back(static_cast<uint32_t>(index - first));
     }
+    for (size_t g = 0; g < plan.groups_.size(); ++g) {
+      const RowGroup& group = plan.groups_[g];
+      const uint64_t low = std::max(group.first_row, s.rows.first_row);
+      const uint64_t high = std::min(group.first_row + group.rows, s.rows.first_row + s.rows.rows);
+      if (low < high) s.groups.push_back({g, low - s.rows.first_row, high - low});
+    }
     plan.segments_.push_back(std::move(s));
   }
   return plan;
 }
 
 // With a segment for every row, as far as there may be so many.
-Result<WindowPlan::Most> WindowPlan::most(const Deployment& deployment, Operator op) {
-  ZKAPEX_TRY(WindowPlan plan, uncut(deployment, op));
+Result<WindowPlan::Most> WindowPlan::most(const Deployment& deployment, const Mask& mask) {
+  ZKAPEX_TRY(WindowPlan plan, uncut(deployment, mask));
   const size_t rows = deployment.layout().rows(), parts = std::min(rows, kMaxForks - plan.projection_.shape.forks());
   WindowSegment part;
   part.variables = parts == rows ? plan.position_variables_ : kMaxVariables;
@@ -83,7 +95,7 @@ Result<WindowPlan::Most> WindowPlan::most(const Deployment& deployment, Operator
   return Most{plan.shape().bytes(), parts};
 }
 
-size_t WindowPlan::bit_rows() const { return compensates() ? slack_planes_ * weight_rows() + 1 : 0; }
+size_t WindowPlan::bit_rows() const { return slack_planes_ * weight_rows() + rule_planes_; }
 
 ProofShape WindowPlan::shape() const {
   const ProjectionShape& projected = projection_.shape;

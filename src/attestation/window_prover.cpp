@@ -29,12 +29,13 @@ class WindowWitness : public Witness {
     ZKAPEX_TRY(const CommittedRows later, prover.commit_rows("projections", [&](Nonces& nonces) {
       return projection.commit(*generators_, nonces, prover.pool());
     }));
+    const RuleWeights rules = RuleWeights::draw(plan_, prover.main());
     const std::vector<WindowSegment>& segments = plan_.segments();
     return prover.for_forks("segment", [&](size_t k, Sender& channel) -> Status {
       if (k >= segments.size()) return projection.prove(k - segments.size(), later.all_blindings(), channel, prover);
-      ZKAPEX_TRY(SegmentBits part, bits_.segment(segments[k], before_, rows, prover.pool()));
-      return prove_segment(statement_, plan_, segments[k], before_, openings_, std::move(part.witness), part.rows,
-                           channel, prover);
+      ZKAPEX_TRY(SegmentBits part, bits_.segment(segments[k], rules, before_, rows, prover.pool()));
+      return prove_segment(statement_, plan_, segments[k], rules, before_, openings_, std::move(part.witness),
+                           part.rows, channel, prover);
     });
   }
 

@@ -1,6 +1,7 @@
 #include "attestation/window_relation.h"
 
 #include "attestation/public_terms.h"
+#include "attestation/segment_guide.h"
 
 namespace zkapex {
 
@@ -16,16 +17,17 @@ struct RowNumbers {
 class SegmentVerifier {
  public:
   SegmentVerifier(const WindowStatement& statement, const WindowPlan& plan, const WindowSegment& segment,
-                  ArgumentVerifier& verifier, Receiver& channel)
+                  const RuleWeights& rules, ArgumentVerifier& verifier, Receiver& channel)
       : statement_(statement),
-        parameters_(statement.deployment->parameters()),
         plan_(plan),
         segment_(segment),
+        rules_(rules),
+        guide_(*statement.deployment, *statement.mask, plan, segment, verifier.pool()),
         verifier_(verifier),
         channel_(channel),
         transcript_(channel.transcript()) {}
 
-  // Returns K, this segment's part of the cap.
+  // Returns this segment's part of the rules: K, and what the guide alone adds to it.
   Expression run() {
     Expression k = joint();
     if (plan_.compensates()) verifier_.add_product({values_.y, values_.y, values_.y_square});
@@ -33,6 +35,8 @@ class SegmentVerifier {
     verifier_.add_product({x_r, x_r, values_.x_square});
     if (plan_.compensates()) stationarity();
     open();
+    const std::vector<Wide> squares = guide_.squares();
+    for (size_t g = 0; g < squares.size(); ++g) k += rules_.of(segment_.groups[g]).guide * to_scalar(squares[g]);
     return k;
   }
 
@@ -43,11 +47,11 @@ class SegmentVerifier {
     VerifierTerms others{.labels = kJointLabels, .claim = k * challenges_.alpha[2], .values = segment_.evaluations};
     if (plan_.compensates()) {
       const auto tau_b = std::span(challenges_.bits.tau).first(segment_.slot_variables);
-      others.claim +=
-          challenges_.alpha[1] * to_scalar(statement_.deployment->residual_bound()) * committed_slots(segment_, tau_b);
+      others.claim += challenges_.alpha[1] * to_scalar(plan_.residual_bound()) * committed_slots(segment_, tau_b);
     }
     others.coefficients = [this](std::span<const Scalar> r) {
-      return joint_coefficients(plan_, segment_, parameters_, challenges_, r);
+      guide_at_r_ = guide_.at(r, verifier_.pool());
+      return joint_coefficients(plan_, segment_, rules_, challenges_, r, guide_at_r_);
     };
     bits_ = segment_.planes > 0 ? verify_bits(channel_, verifier_, challenges_.bits, std::move(others))
                                 : without_planes(std::move(others));
@@ -67,11 +71,11 @@ class SegmentVerifier {
     return out;
   }
 
-  // y = A x at r, by two products with L: y(r) − μ x(r) = Σ v z, then v and z at ρ together.
+  // y at r, by two products with L: y(r) − (μ + t) x(r) + t Δ(r) = Σ v z, then v and z at ρ together.
   void stationarity() {
-    const Expression x_r = values_.x();
+    const Expression start = values_.y - values_.x() * Scalar::from_u64(plan_.floor());
     const SumcheckClaim first = verify_sumcheck(channel_, "product 1", segment_.variables, 2,
-                                                values_.y - x_r * Scalar::from_u64(parameters_.floor));
+                                                start + guide_at_r_ * Scalar::from_u64(plan_.pull()));
     rho_ = first.point;
     const std::vector<Expression> vz = channel_.receive("v, z, vz", 3);
     verifier_.require_zero(first.claim - vz[2]);
@@ -104,8 +108,10 @@ class SegmentVerifier {
     if (segment_.planes > 0) {
       const std::vector<Scalar> plane = plane_coefficients(segment_, weights, bits_.kappa);
       add_bit_rows(at_r.commitment, plan_.first_bit_row(segment_), std::span(plane).first(plan_.slack_planes()), row);
-      // The cap's plane: one row, the last of them.
-      if (segment_.cap) at_r.commitment.emplace_back(plan_.cap_row(), plane.back() * row[0]);
+      // The rules' planes: one row each.
+      for (unsigned p = 0; p < segment_.rule_planes; ++p) {
+        at_r.commitment.emplace_back(plan_.first_rule_row() + p, plane[plan_.slack_planes() + p] * row[0]);
+      }
     }
     add_model(at_r.commitment, weights.theta_p, row);
     verifier_.add_pair(std::move(at_r));
@@ -139,9 +145,11 @@ class SegmentVerifier {
   }
 
   const WindowStatement& statement_;
-  const Parameters& parameters_;
   const WindowPlan& plan_;
   const WindowSegment& segment_;
+  const RuleWeights& rules_;
+  const SegmentGuide guide_;
+  Scalar guide_at_r_;
   ArgumentVerifier& verifier_;
   Receiver& channel_;
   Transcript& transcript_;
@@ -174,14 +182,15 @@ void WindowRelation::replay(ArgumentVerifier& verifier) const {
   const Scalar challenge = verifier.main().challenge("projection");
   verifier.absorb_rows("projections", projected.shape.later_rows());
   const TernaryMatrix matrix = draw_projection(projected.shape, challenge, projected.number);
+  const RuleWeights rules = RuleWeights::draw(plan_, verifier.main());
   const std::vector<WindowSegment>& segments = plan_.segments();
-  Expression cap;
+  Expression all_rules;
   verifier.for_forks("segment", [&](size_t k, Receiver& channel) {
     if (k >= segments.size())
       return replay_projection(projected.shape, k - segments.size(), matrix, projected.rows, channel, verifier);
-    cap += SegmentVerifier(statement_, plan_, segments[k], verifier, channel).run();
+    all_rules += SegmentVerifier(statement_, plan_, segments[k], rules, verifier, channel).run();
   });
-  verifier.require_zero(std::move(cap));
+  verifier.require_zero(std::move(all_rules));
 }
 
 }  // namespace zkapex

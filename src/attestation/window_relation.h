@@ -14,7 +14,7 @@ class WindowRelation : public Relation {
  public:
   WindowRelation(const WindowStatement& statement, const WindowPlan& plan) : statement_(statement), plan_(plan) {}
 
-  [[nodiscard]] std::string_view protocol() const override { return "zkapex window 4"; }
+  [[nodiscard]] std::string_view protocol() const override { return "zkapex window 5"; }
   [[nodiscard]] Verdict sound() const override;
   [[nodiscard]] ProofShape shape() const override { return plan_.shape(); }
   [[nodiscard]] std::vector<EncodedPoint> statement_rows() const override;

@@ -1,5 +1,7 @@
 #include "attestation/window_testing.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 
 namespace zkapex::testing {
@@ -68,8 +70,55 @@ TestWindow::TestWindow(const WindowOptions& o, ThreadPool& pool) : options(o), g
   mask.window = "window 1";
   mask.nonce.fill(7);
   mask.op = options.op;
+  if (options.op == Operator::kGuided) make_guide(rng);
   solve();
   commit(pool);
+}
+
+// A quarter of the range of weights, up or down.
+void TestWindow::make_guide(std::mt19937_64& rng) {
+  const Layout& layout = deployment->layout();
+  GuideMaker maker(*deployment, mask.support);
+  for (uint64_t b = 0; b < layout.blocks(); ++b) {
+    std::vector<double> displacement(layout.block(b).count);
+    for (double& v : displacement) {
+      const double size = std::ldexp(1.0, static_cast<int>(options.weights.width - 5 - options.weights.fraction_bits));
+      v = rng() % 3 == 0 ? 0 : rng() % 2 == 0 ? size : -size;
+    }
+    EXPECT_TRUE(maker.add_block(displacement).ok());
+  }
+  mask.guidance = {options.pull, options.progress, options.distance, options.distance_removed, maker.finish()};
+}
+
+std::vector<int64_t> TestWindow::guide() const {
+  const Layout& layout = deployment->layout();
+  std::vector<int64_t> out(theta_p.size());
+  if (!mask.guidance) return out;
+  const GuideReader reader(layout, mask.support, mask.guidance->guide);
+  for (uint64_t b = 0; b < layout.blocks(); ++b) {
+    const Layout::Block block = layout.block(b);
+    reader.read(b, std::span(out).subspan(block.slot * layout.geometry().stride(), block.count));
+  }
+  return out;
+}
+
+std::vector<RuleSums> TestWindow::rule_sums() const {
+  const Layout& layout = deployment->layout();
+  const std::vector<int64_t> delta = guide();
+  std::vector<RuleSums> out;
+  for (const RowGroup& group : row_groups(layout, mask)) {
+    RuleSums& sums = out.emplace_back();
+    for (uint64_t c = 0; c < layout.coordinates(); ++c) {
+      const uint64_t i = layout.padded_index(c), row = i / layout.geometry().row;
+      if (row < group.first_row || row >= group.first_row + group.rows) continue;
+      const int128 x = theta_u[i] - theta_p[i], followed = x * delta[i];
+      (std::ranges::binary_search(mask.support, c) ? sums.removed : sums.moved) += Wide::square_of(x);
+      (followed < 0 ? sums.backward : sums.forward) +=
+          Wide::from(static_cast<uint128>(followed < 0 ? -followed : followed));
+      sums.guide += Wide::square_of(delta[i]);
+    }
+  }
+  return out;
 }
 
 std::vector<double> TestWindow::curvature_matrix(uint64_t slot) const {
@@ -80,7 +129,7 @@ std::vector<double> TestWindow::curvature_matrix(uint64_t slot) const {
       for (uint64_t k = 0; k < s; ++k)
         a[i * s + j] += static_cast<double>(factors[(slot * s + i) * s + k]) * factors[(slot * s + j) * s + k];
     }
-    a[i * s + i] += static_cast<double>(options.floor);
+    a[i * s + i] += static_cast<double>(options.floor + (mask.guidance ? mask.guidance->pull : 0));
   }
   return a;
 }
@@ -95,6 +144,8 @@ void TestWindow::solve() {
     if (masked[i]) theta_u[i] = 0;
   }
   if (mask.op == Operator::kMaskOnly) return;
+  const std::vector<int64_t> delta = guide();
+  const double pull = mask.guidance ? static_cast<double>(mask.guidance->pull) : 0;
   for (uint64_t slot = 0; slot < layout.slots(); ++slot) {
     std::vector<uint64_t> free;
     for (uint64_t j = 0; j < s; ++j) {
@@ -103,11 +154,11 @@ void TestWindow::solve() {
     const std::vector<double> a = curvature_matrix(slot);
     std::vector<double> sub, rhs;
     for (const uint64_t i : free) {
-      double sum = 0;
+      double sum = pull * static_cast<double>(delta[slot * s + i]);
       for (uint64_t j = 0; j < s; ++j) {
         if (masked[slot * s + j]) sum += a[i * s + j] * static_cast<double>(theta_p[slot * s + j]);
       }
-      rhs.push_back(sum);  // −A_CM x_M with x_M = −θ_M
+      rhs.push_back(sum);  // t Δ − A_CM x_M with x_M = −θ_M
       for (const uint64_t j : free) sub.push_back(a[i * s + j]);
     }
     solve_dense(sub, rhs);
@@ -146,7 +197,7 @@ Result<WindowProof> TestWindow::prove(ThreadPool& pool, Tamper* tamper) const {
   const WindowPlan p = plan();
   const Before before(*this);
   const After after(*this);
-  ZKAPEX_TRY(const WindowBits bits, WindowBits::make(*deployment, p, before, after, pool));
+  ZKAPEX_TRY(const WindowBits bits, WindowBits::make(*deployment, mask, p, before, after, pool));
   const ModelOpenings openings{model.all_blindings(), curvature.all_blindings()};
   return prove_window(statement(), p, bits, before, openings, *generators_, pool,
                       {.scratch = {}, .progress = [] {}, .tamper = tamper});
@@ -178,10 +229,11 @@ Wide TestWindow::residual(uint64_t slot) const {
     const uint64_t i = layout.padded_index(c);
     if (i / s == slot) masked[i % s] = true;
   }
+  const std::vector<int64_t> delta = guide();
   Wide sum;
   for (uint64_t i = 0; i < s; ++i) {
     if (!layout.coordinate(slot * s + i) || masked[i]) continue;
-    int128 y = 0;
+    int128 y = mask.guidance ? -static_cast<int128>(mask.guidance->pull) * delta[slot * s + i] : 0;
     for (uint64_t j = 0; j < s; ++j)  // entries of a are small integers
       y += static_cast<int128>(a[i * s + j]) * (theta_u[slot * s + j] - theta_p[slot * s + j]);
     sum += Wide::square_of(y);

@@ -19,6 +19,9 @@ struct WindowOptions {
   double density = 0.2;
   uint64_t seed = 1;
   Operator op = Operator::kGroupObs;
+  // Of guided: t, and rules that the solution meets.
+  uint64_t pull = 60;
+  uint32_t progress = 300, distance = 800, distance_removed = 3000;
 };
 
 // A client with everything in memory. Tests change what they like before proving.
@@ -36,6 +39,8 @@ class TestWindow {
   [[nodiscard]] const Generators& generators() const { return *generators_; }
 
   [[nodiscard]] Wide residual(uint64_t slot) const;
+  [[nodiscard]] std::vector<int64_t> guide() const;       // Δ by padded index
+  [[nodiscard]] std::vector<RuleSums> rule_sums() const;  // of each group of rows
 
   class Before : public ModelReader {
    public:
@@ -65,6 +70,7 @@ class TestWindow {
   CommittedRows model, curvature, unchanged;
 
  private:
+  void make_guide(std::mt19937_64& rng);
   [[nodiscard]] std::vector<double> curvature_matrix(uint64_t slot) const;
   std::shared_ptr<const Generators> generators_;
 };

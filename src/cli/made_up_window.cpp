@@ -72,7 +72,7 @@ Status make_up_store(const Path& path, const Deployment& deployment, uint64_t se
   return writer.finish();
 }
 
-Mask made_up_mask(const Deployment& deployment, double ratio, uint64_t seed) {
+Mask made_up_mask(const Deployment& deployment, double ratio, uint64_t seed, bool guided) {
   Mask mask;
   mask.deployment = deployment.digest();
   mask.window = "bench";
@@ -80,6 +80,24 @@ Mask made_up_mask(const Deployment& deployment, double ratio, uint64_t seed) {
   for (uint64_t c = 0; c < deployment.layout().coordinates(); ++c) {
     if (mix(seed, c ^ 0x5555555555555555ULL) >> 11 < limit) mask.support.push_back(c);
   }
+  if (!guided) return mask;
+  mask.op = Operator::kGuided;
+  GuideMaker maker(deployment, mask.support);
+  std::vector<double> displacement;
+  for (uint64_t b = 0; b < deployment.layout().blocks(); ++b) {
+    const Layout::Block block = deployment.layout().block(b);
+    displacement.clear();
+    for (uint64_t c = block.first_coordinate; c < block.first_coordinate + block.count; ++c) {
+      const auto which = static_cast<int>(mix(seed, c ^ 0xaaaaaaaaaaaaaaaaULL) % 3) - 1;
+      displacement.push_back(0.002 * which);
+    }
+    if (!maker.add_block(displacement)) return mask;  // it is finite and small
+  }
+  mask.guidance = {.pull = 16'129,
+                   .progress = 0,
+                   .distance = Guidance::kMaxDistance,
+                   .distance_removed = Guidance::kMaxDistance,
+                   .guide = maker.finish()};
   return mask;
 }
 

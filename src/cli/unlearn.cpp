@@ -14,6 +14,7 @@ namespace {
 struct UnlearnOptions {
   CommonFlags common;
   UnlearnRequest request;
+  std::string max_guide = "0.5";
 };
 
 // Which tensors the model now has in a wider type, by types.
@@ -27,7 +28,10 @@ void describe(const std::vector<Widened>& widened, nlohmann::ordered_json& value
 }
 
 Result<Outcome> run_unlearn(const UnlearnOptions& options) {
-  const UnlearnRequest& request = options.request;
+  UnlearnRequest request = options.request;
+  const Result<Decimal> most = Decimal::parse(options.max_guide);
+  if (!most) return most.error().within("--max-guide");
+  request.max_guide = *most;
   ZKAPEX_CHECK(keep_memory_private());
   Work work(options.common);
   ZKAPEX_TRY(const UnlearnReport done, unlearn(request, work.settings()));
@@ -40,7 +44,7 @@ Result<Outcome> run_unlearn(const UnlearnOptions& options) {
   report.values["blocks"] = done.summary.blocks;
   report.values["proof_bytes"] = done.proof_bytes;
   report.values["proof_sha256"] = to_hex(done.proof_sha256);
-  if (done.op == Operator::kGroupObs) {
+  if (done.op != Operator::kMaskOnly) {
     report.values["masked_blocks"] = done.summary.masked_blocks;
     report.values["blocks_in_double_precision"] = done.summary.double_precision;
     report.values["blocks_rounded_along_the_factor"] = done.summary.nearest_plane;
@@ -63,6 +67,10 @@ void add_unlearn(Command parent, Action& action) {
   command.add_option("--proof", request.proof_out, "The proof file to write").required();
   command.add_option("--model", request.model, "Where the registered model is now, if it moved");
   command.add_option("--curvature", request.store, "Where the curvature store is now, if it moved");
+  command
+      .add_option("--max-guide", options->max_guide,
+                  "How far a guide may draw a tensor, in the size of its weights; a request beyond it is refused")
+      .shows_default();
   options->common.offer_all(command);
   command.footer(
       "The client's own state stays as it is: the state after the window waits in client/pending until settle says "

@@ -5,7 +5,7 @@
 namespace zkapex::cli {
 
 std::string certified_error(const Deployment& deployment, Operator op) {
-  return op == Operator::kGroupObs ? deployment.parameters().error.text() : "0";
+  return op == Operator::kMaskOnly ? "0" : deployment.parameters().error.text();
 }
 
 std::vector<std::string> not_proved() {

@@ -104,7 +104,7 @@ Result<Outcome> run_verify(const VerifyOptions& options) {
     return error("give --proof of one client, or --batch with a folder of clients");
   ZKAPEX_TRY(Ledger ledger, Ledger::open(options.ledger));
   ZKAPEX_TRY(Mask mask, read_mask(options.mask, ledger.deployment()));
-  ZKAPEX_TRY(const size_t longest, longest_proof_file(ledger.deployment(), mask.op));
+  ZKAPEX_TRY(const size_t longest, longest_proof_file(ledger.deployment(), mask));
   const Provider provider{std::move(ledger), std::move(mask)};
   return options.batch.empty() ? verify_one(options, provider, longest) : verify_batch(options, provider, longest);
 }

@@ -144,7 +144,7 @@ Status catch_cheats(DemoRun& run) {
   // The batch again, with cheats in the place of the one who cheats.
   ZKAPEX_TRY(const std::vector<Judgement> judgements, [&]() -> Result<std::vector<Judgement>> {
     ZKAPEX_TRY(const Ledger ledger, Ledger::open(run.files.earlier_ledger()));
-    ZKAPEX_TRY(const size_t longest, longest_proof_file(deployment, mask.op));
+    ZKAPEX_TRY(const size_t longest, longest_proof_file(deployment, mask));
     std::vector<Submission> submissions;
     for (size_t k = 0; k <= cheats.size(); ++k) {
       const Path from = k == 0 ? run.files.inbox(honest) : folder(k - 1);

@@ -75,7 +75,7 @@ Status verify_clients(DemoRun& run) {
   run.tell.step("provider", "verifies what both clients sent, in one batch");
   ZKAPEX_TRY(const Ledger ledger, Ledger::open(run.files.ledger()));
   ZKAPEX_TRY(const Mask mask, zkapex::read_mask(run.files.mask(), ledger.deployment()));
-  ZKAPEX_TRY(const size_t longest, longest_proof_file(ledger.deployment(), mask.op));
+  ZKAPEX_TRY(const size_t longest, longest_proof_file(ledger.deployment(), mask));
   std::vector<Submission> submissions;
   for (const std::string& client : run.settings.clients) {
     submissions.push_back(

@@ -80,7 +80,7 @@ Result<ProvedWindow> attest_window(const Client& client, const Mask& mask, const
                                    const Generators& generators, const WorkSettings& settings, Tamper* tamper) {
   const Deployment& deployment = *client.deployment;
   const ClientModel before(deployment, client.read, *client.store);
-  ZKAPEX_TRY(const WindowBits bits, WindowBits::make(deployment, plan, before, after, *settings.pool));
+  ZKAPEX_TRY(const WindowBits bits, WindowBits::make(deployment, mask, plan, before, after, *settings.pool));
   const ClientRecord& record = client.record;
   const WindowStatement statement = window_statement(deployment, record.registered, record.current, mask);
   ZKAPEX_TRY(Scratch scratch, Scratch::in(scratch_folder));

@@ -327,6 +327,25 @@ TEST_F(ClientTest, AMaskKeepsWhatTheLastOneRemoved) {
   EXPECT_TRUE(says(refusal(window("w2", "c")), "is not the mask of this client's last window"));
 }
 
+// A guide of half the size of the weights is followed, a larger one only by a client that says so.
+TEST_F(ClientTest, AGuideBeyondTheLimitIsRefused) {
+  const auto with_guide = [](double displacement) {
+    Mask mask = world_->mask;
+    mask.window = "w1";
+    mask.op = Operator::kGuided;
+    mask.guidance = world_->some_guidance(displacement);
+    mask.guidance->distance = 10'000;
+    ASSERT_TRUE(write_file(at("guided.zka"), mask.serialize(), {.overwrite = true}).ok());
+  };
+  with_guide(0.1);
+  compute("guided");
+  with_guide(0.8);
+  EXPECT_TRUE(says(refusal(window("guided", "b")), "further than 5e-1 times the size of its weights"));
+  UnlearnRequest careless = window("guided", "b");
+  careless.max_guide = {.digits = 3, .places = 0};
+  EXPECT_EQ(refusal(careless), "");
+}
+
 // Two windows from one state: once one is accepted, the other can never be, and the report says that it is gone.
 TEST_F(ClientTest, AcceptingAWindowNamesThoseThatItDrops) {
   compute("w1");

@@ -31,6 +31,7 @@ inline Deployment small_deployment() {
 // The provider's files in a folder; client alice has registered and done one window.
 struct World {
   World() {
+    std::filesystem::remove_all(folder);  // of a process that crashed and had the same number
     std::filesystem::create_directories(folder);
     settings.pool = &pool;
     const Bytes bytes = deployment.serialize();
@@ -70,6 +71,7 @@ struct World {
     const Path at = folder / client, request = folder / fmt::format("{}.zka", name(op));
     Mask due = mask;
     due.op = op;
+    if (op == Operator::kGuided) due.guidance = some_guidance(0.1);
     ZKAPEX_CHECK(write_file(request, due.serialize(), {.overwrite = true}));
     ZKAPEX_TRY(const WindowInputs inputs,
                WindowInputs::open({.client = at, .mask = request, .model = {}, .store = {}}));
@@ -80,6 +82,15 @@ struct World {
     ZKAPEX_CHECK(write_file(at / "mask.zka", due.serialize(), {.overwrite = true}));
     ZKAPEX_CHECK(secret.commit());
     return Done{};
+  }
+
+  // Every weight outside the mask is drawn up by so much; rules that the solution meets.
+  [[nodiscard]] Guidance some_guidance(double displacement) const {
+    GuideMaker maker(deployment, mask.support);
+    for (uint64_t b = 0; b < deployment.layout().blocks(); ++b) {
+      EXPECT_TRUE(maker.add_block(std::vector<double>(deployment.layout().block(b).count, displacement)).ok());
+    }
+    return {.pull = 50, .progress = 100, .distance = 1000, .distance_removed = 5000, .guide = maker.finish()};
   }
 
   void write_model() {

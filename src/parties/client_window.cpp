@@ -1,6 +1,7 @@
 #include "parties/client_window.h"
 
 #include "attestation/inputs.h"
+#include "parties/guide_limit.h"
 
 namespace zkapex {
 
@@ -76,9 +77,9 @@ Result<WindowInputs> WindowInputs::open(const WindowSources& sources) {
   if (!same) return same.error().within(model_file.string());
   ZKAPEX_TRY(Path store_file, registered_file(secret.store_file, sources.store, "curvature store", "--curvature"));
   ZKAPEX_TRY(StoreReader store, open_store(store_file, deployment));
-  return WindowInputs{std::move(deployment), std::move(registration), std::move(state),
-                      std::move(mask),       std::move(last_mask),    std::move(model_file),
-                      std::move(store_file), std::move(model),        std::move(store)};
+  return WindowInputs{std::move(deployment), std::move(registration), std::move(state),      std::move(mask),
+                      std::move(last_mask),  std::move(model_file),   std::move(store_file), std::move(model),
+                      std::move(store),      sources.max_guide};
 }
 
 Result<Client> WindowInputs::client() const {
@@ -100,6 +101,7 @@ Result<ComputedWindow> compute_window(const WindowInputs& inputs, const Path& sc
   ZKAPEX_TRY(const WindowPlan plan, plan_window(inputs.deployment, inputs.mask, settings));
   const Generators generators = load_generators(plan.shape().generators(), settings);
   ZKAPEX_TRY(const Client client, inputs.client());
+  ZKAPEX_CHECK(check_guide(client, inputs.mask, inputs.max_guide));
   watch.lap(seconds, "prepare");
   ZKAPEX_TRY(AppliedOperator applied, apply_operator(client, inputs.mask, scratch, settings));
   watch.lap(seconds, "apply");

@@ -2,6 +2,7 @@
 // Nothing is written here.
 #pragma once
 
+#include "base/decimal.h"
 #include "base/stopwatch.h"
 #include "parties/client.h"
 #include "parties/client_folder.h"
@@ -9,10 +10,14 @@
 
 namespace zkapex {
 
+// How far a guide may draw a tensor, in the size of its weights, unless the client says otherwise.
+inline constexpr Decimal kMaxGuide{.digits = 5, .places = 1};
+
 struct WindowSources {
   Path client;  // folder
   Path mask;
   Path model, store;  // where they are now, if not where they were at registration; empty otherwise
+  Decimal max_guide = kMaxGuide;
 };
 
 // All that a window needs, read and checked: the files belong together, the window was not applied before, its mask
@@ -26,6 +31,7 @@ struct WindowInputs {
   Path model_file, store_file;
   Checkpoint model;
   StoreReader store;
+  Decimal max_guide;
 
   static Result<WindowInputs> open(const WindowSources& sources);
   // The client that they make up. They outlive it.
@@ -39,7 +45,7 @@ struct ComputedWindow {
   ObsSummary summary;
 };
 
-// The proof was verified, as the provider will. `scratch`: a folder on disk.
+// Refused: a guide beyond the limit. The proof was verified, as the provider will. `scratch`: a folder on disk.
 [[nodiscard]] Result<ComputedWindow> compute_window(const WindowInputs& inputs, const Path& scratch,
                                                     const WorkSettings& settings, Timings& seconds);
 

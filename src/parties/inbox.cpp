@@ -105,8 +105,8 @@ Result<Bytes, Rejection> Inbox::read(const std::string& sender, const std::strin
   return out;
 }
 
-Result<size_t> longest_proof_file(const Deployment& deployment, Operator op) {
-  ZKAPEX_TRY(const WindowPlan::Most most, WindowPlan::most(deployment, op));
+Result<size_t> longest_proof_file(const Deployment& deployment, const Mask& mask) {
+  ZKAPEX_TRY(const WindowPlan::Most most, WindowPlan::most(deployment, mask));
   return most.proof_bytes + fields_with(most.parts);
 }
 

@@ -110,7 +110,7 @@ TEST(InboxLimits, EveryCutFits) {
       file.client = file.window = std::string(255, 'x');
       file.segmentation = plan.segmentation();
       file.proof.resize(plan.shape().bytes());
-      EXPECT_LE(file.encode().size(), *longest_proof_file(deployment, op));
+      EXPECT_LE(file.encode().size(), *longest_proof_file(deployment, mask));
     }
     RegistrationFile file;
     file.client = std::string(255, 'x');

@@ -15,14 +15,15 @@ class JudgeTest : public ::testing::Test {
     world_ = new World();
     world_->enroll("bob");
     world_->enroll("carol", Operator::kMaskOnly);
+    world_->enroll("dave", Operator::kGuided);
   }
   static void TearDownTestSuite() {
     delete world_;
     world_ = nullptr;
   }
-  // A ledger in which all three are registered and nobody has done a window.
+  // A ledger in which all of them are registered and nobody has done a window.
   JudgeTest() : ledger_(new_ledger()) {
-    for (const char* client : {"alice", "bob", "carol"}) {
+    for (const char* client : {"alice", "bob", "carol", "dave"}) {
       const auto admission = admit(ledger_, *read_file(at(client) / "registration.zka", kMaxPublicFile), work());
       EXPECT_TRUE(admission.ok() && !admission->rejection) << client;
     }
@@ -50,6 +51,7 @@ class JudgeTest : public ::testing::Test {
   Answers answers(const std::vector<Submission>& submissions, Operator op = Operator::kGroupObs) {
     Mask mask = world_->mask;
     mask.op = op;
+    if (op == Operator::kGuided) mask.guidance = world_->some_guidance(0.1);
     judgements_ = *judge(ledger_, mask, submissions, work());
     Answers out;
     for (const Judgement& judgement : judgements_) {
@@ -68,6 +70,7 @@ World* JudgeTest::world_ = nullptr;
 TEST_F(JudgeTest, TheOperatorIsTheProvidersChoice) {
   EXPECT_EQ(answers({of("alice"), of("bob"), of("carol")}), (Answers{"accepted", "accepted", "mask"}));
   EXPECT_EQ(answers({of("alice"), of("carol")}, Operator::kMaskOnly), (Answers{"mask", "accepted"}));
+  EXPECT_EQ(answers({of("dave"), of("bob")}, Operator::kGuided), (Answers{"accepted", "mask"}));
 }
 
 TEST_F(JudgeTest, ABadFileIsItsOwnClientsRejection) {

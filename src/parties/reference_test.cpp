@@ -57,7 +57,7 @@ class Client {
     const WindowPlan plan = window_.plan();
     const TestWindow::Before before(window_);
     const TestWindow::After after(window_);
-    const WindowBits bits = *WindowBits::make(*window_.deployment, plan, before, after, pool_);
+    const WindowBits bits = *WindowBits::make(*window_.deployment, window_.mask, plan, before, after, pool_);
     const WindowStatement statement = window_statement(*window_.deployment, registered_, current_, window_.mask);
     const ModelOpenings openings{{blindings_.data(), blindings_.size()},
                                  {curvature_blindings_.data(), curvature_blindings_.size()}};
@@ -199,6 +199,9 @@ TEST_F(ReferenceTest, AWindowAndTheNextAreAcceptedByBoth) {
 TEST_F(ReferenceTest, OtherShapesAreAcceptedByBoth) {
   const std::vector<WindowOptions> shapes = {
       {.op = Operator::kMaskOnly},
+      {.op = Operator::kGuided},
+      {.tensors = {40, 77, 9}, .rows_per_segment = 4, .op = Operator::kGuided},
+      {.row = 256, .rows_per_segment = 2, .density = 0, .op = Operator::kGuided},
       {.block = 7, .tensors = {7, 50}, .rows_per_segment = 2, .seed = 3},
       {.block = 16, .row = 256, .tensors = {300}, .rows_per_segment = 2, .seed = 4},
   };
@@ -220,6 +223,34 @@ TEST_F(ReferenceTest, BothAskForWhatIsDue) {
   proof.mask = due.digest();
   files.proof = proof.encode();
   expect_answer(files, masked.generators(), "length");
+}
+
+// The same proof under a request with another guide, and requests whose guides do not fit.
+TEST_F(ReferenceTest, BothAskForTheGuideThatIsDue) {
+  Client guided({.tensors = {20, 30}, .op = Operator::kGuided}, {}, pool_);
+  const PublicFiles honest = guided.unlearn("window 1");
+  const auto answer = [&](const auto& change, std::string_view expected) {
+    PublicFiles files = honest;
+    Mask due = *Mask::parse(files.mask);
+    change(*due.guidance);
+    files.mask = due.serialize();
+    ProofFile proof = *ProofFile::decode(files.proof);
+    proof.mask = due.digest();
+    files.proof = proof.encode();
+    expect_answer(files, guided.generators(), expected);
+  };
+  answer([](Guidance&) {}, "accepted");
+  answer([](Guidance& g) { g.guide.scales[1] -= 1; }, "equation");
+  answer([](Guidance& g) { g.guide.trits[0] = g.guide.trits[0] == 0 ? 1 : 0; }, "equation");
+  answer([](Guidance& g) { g.pull += 1; }, "equation");
+  answer([](Guidance& g) { g.progress += 1; }, "equation");
+  answer([](Guidance& g) { g.guide.scales[1] = 1 << 20; }, "error");
+  answer([](Guidance& g) { g.guide.scales.pop_back(); }, "error");
+  answer([](Guidance& g) { g.guide.levels.push_back(0); }, "error");
+  answer([](Guidance& g) { g.guide.trits.push_back(0); }, "error");
+  answer([](Guidance& g) { g.guide.trits[0] = 243; }, "error");
+  answer([](Guidance& g) { g.pull = Guidance::kMaxPull; }, "error");
+  answer([](Guidance& g) { g.progress = 1001; }, "error");
 }
 
 TEST_F(ReferenceTest, ASoundWindowDoesNotSaveAFalseRegistration) {

@@ -37,7 +37,7 @@ Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings&
   ZKAPEX_TRY(const FolderLock lock, FolderLock::take(folder.folder));  // two at once would leave one state of two
   ZKAPEX_CHECK(recover(folder));
   ZKAPEX_TRY(const WindowInputs inputs,
-             WindowInputs::open({request.client, request.mask, request.model, request.store}));
+             WindowInputs::open({request.client, request.mask, request.model, request.store, request.max_guide}));
   ZKAPEX_CHECK(check_window_outputs(request, inputs, settings.force));
   ZKAPEX_TRY(OutputFiles outputs, OutputFiles::create(request, settings.force));
   ZKAPEX_TRY(const ComputedWindow computed, compute_window(inputs, request.client, settings, report.seconds));

@@ -11,6 +11,7 @@ struct UnlearnRequest {
   Path mask;
   Path model_out, proof_out;
   Path model, store;  // where they are now, if not where they were at registration; empty otherwise
+  Decimal max_guide = kMaxGuide;
   std::function<void()> between_changes = {};  // called between any two changes on disk at the end
 };
 struct UnlearnReport {

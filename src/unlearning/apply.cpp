@@ -9,11 +9,12 @@ namespace {
 
 // Buffers of the blocks that are worked on at once: `pieces` runs of blocks, each with its own solver.
 struct Piece {
-  explicit Piece(const Deployment& deployment) : solver(deployment) {}
+  Piece(const Deployment& deployment, uint64_t pull) : solver(deployment, pull) {}
   GroupObs solver;
   std::vector<int8_t> narrow;
   std::vector<int16_t> wide;
   std::vector<uint32_t> masked;
+  std::vector<int64_t> guide;
 };
 
 constexpr uint64_t kBlocksPerPiece = 16;
@@ -29,17 +30,47 @@ void masked_positions(const Mask& mask, const Layout::Block& block, std::vector<
 Result<ObsOutcome> solve_block(Piece& piece, const StoreReader& store, const BlockReader& read, uint64_t index,
                                std::span<int64_t> theta) {
   ZKAPEX_CHECK(read(index, theta));
-  if (piece.masked.empty()) return ObsOutcome{};
+  if (piece.masked.empty() && piece.guide.empty()) return ObsOutcome{};
   const std::vector<int64_t> before(theta.begin(), theta.end());
   const size_t entries = triangle_size(store.header().block);
   if (store.header().bits <= 8) {
     piece.narrow.resize(entries);
     ZKAPEX_CHECK(store.read(index, 1, std::span(piece.narrow)));
-    return piece.solver.solve(std::span<const int8_t>(piece.narrow), {before, piece.masked, {}}, theta);
+    return piece.solver.solve(std::span<const int8_t>(piece.narrow), {before, piece.masked, piece.guide}, theta);
   }
   piece.wide.resize(entries);
   ZKAPEX_CHECK(store.read(index, 1, std::span(piece.wide)));
-  return piece.solver.solve(std::span<const int16_t>(piece.wide), {before, piece.masked, {}}, theta);
+  return piece.solver.solve(std::span<const int16_t>(piece.wide), {before, piece.masked, piece.guide}, theta);
+}
+
+RuleSums sums_of(const ObsOutcome& outcome) {
+  const bool forward = outcome.followed >= 0;
+  const Wide followed = Wide::from(static_cast<uint128>(forward ? outcome.followed : -outcome.followed));
+  return {.removed = Wide::from(outcome.removed),
+          .moved = Wide::from(outcome.moved),
+          .forward = forward ? followed : Wide(),
+          .backward = forward ? Wide() : followed,
+          .guide = Wide::from(outcome.guide)};
+}
+
+Status check_rules(const Deployment& deployment, const Mask& mask, const std::vector<RuleSums>& sums) {
+  const Layout& layout = deployment.layout();
+  const std::vector<RowGroup> groups = row_groups(layout, mask);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    for (const Rule& rule : rules_of(deployment.parameters(), mask)) {
+      if (slack_of(rule, sums[g])) continue;
+      if (mask.op == Operator::kGroupObs)
+        return error(
+            "compensation moves the model more than {}/{} times what the mask removes (in squares): the cap of the "
+            "deployment forbids it; more damping moves less",
+            deployment.parameters().cap_numerator, deployment.parameters().cap_denominator);
+      return error(
+          "tensor '{}' does not meet the request's rule on its {}: this model's curvature keeps it too far from where "
+          "the guide draws it",
+          layout.tensors()[groups[g].tensor].name, rule.name);
+    }
+  }
+  return Done{};
 }
 
 }  // namespace
@@ -72,13 +103,19 @@ Result<ObsSummary> apply_group_obs(const Deployment& deployment, const Mask& mas
   const Layout& layout = deployment.layout();
   const uint64_t width = layout.geometry().block;
   std::vector<Piece> pieces;
-  for (unsigned k = 0; k < 4 * pool.size(); ++k) pieces.emplace_back(deployment);
+  const uint64_t pull = mask.guidance ? mask.guidance->pull : 0;
+  for (unsigned k = 0; k < 4 * pool.size(); ++k) pieces.emplace_back(deployment, pull);
+  std::optional<GuideReader> guide;
+  if (mask.guidance) guide.emplace(layout, mask.support, mask.guidance->guide);
   const uint64_t batch = pieces.size() * kBlocksPerPiece;
   std::vector<int64_t> weights(batch * width);
   std::vector<std::optional<Result<ObsOutcome>>> outcomes(batch);
   std::vector<uint8_t> has_mask(batch);
 
   ObsSummary summary;
+  const std::vector<RowGroup> groups = row_groups(layout, mask);
+  summary.groups.resize(groups.size());
+  size_t group = 0;
   for (uint64_t first = 0; first < layout.blocks(); first += batch) {
     const uint64_t count = std::min(batch, layout.blocks() - first);
     pool.for_each(pieces.size(), [&](size_t p) {
@@ -86,6 +123,10 @@ Result<ObsSummary> apply_group_obs(const Deployment& deployment, const Mask& mas
         const Layout::Block block = layout.block(first + k);
         masked_positions(mask, block, pieces[p].masked);
         has_mask[k] = pieces[p].masked.empty() ? 0 : 1;
+        if (guide) {
+          pieces[p].guide.resize(block.count);
+          guide->read(first + k, pieces[p].guide);
+        }
         outcomes[k] = solve_block(pieces[p], store, read, first + k, std::span(&weights[k * width], block.count));
       }
     });
@@ -100,17 +141,14 @@ Result<ObsSummary> apply_group_obs(const Deployment& deployment, const Mask& mas
       summary.double_precision += result->double_precision ? 1 : 0;
       summary.nearest_plane += result->nearest_plane ? 1 : 0;
       summary.largest_residual = std::max(summary.largest_residual, result->residual);
-      summary.moved += Wide::from(result->moved);
-      summary.removed += Wide::from(result->removed);
+      const uint64_t row = block.slot / layout.geometry().blocks_per_row();
+      while (row >= groups[group].first_row + groups[group].rows) ++group;
+      summary.groups[group] += sums_of(*result);
       ZKAPEX_CHECK(sink(first + k, std::span<const int64_t>(&weights[k * width], block.count), *result));
     }
   }
-  const Parameters& p = deployment.parameters();
-  if (Wide(p.cap_denominator) * summary.moved > Wide(p.cap_numerator) * summary.removed)
-    return error(
-        "compensation moves the model more than {}/{} times what the mask removes (in squares): the cap of the "
-        "deployment forbids it; more damping moves less",
-        p.cap_numerator, p.cap_denominator);
+  for (const RuleSums& sums : summary.groups) summary.sums += sums;
+  ZKAPEX_CHECK(check_rules(deployment, mask, summary.groups));
   return summary;
 }
 

@@ -7,6 +7,7 @@
 #include "curvature/store.h"
 #include "unlearning/group_obs.h"
 #include "unlearning/mask.h"
+#include "unlearning/rules.h"
 #include "weights/checkpoint.h"
 
 namespace zkapex {
@@ -26,11 +27,13 @@ struct ObsSummary {
   uint64_t blocks = 0, masked_blocks = 0;
   uint64_t double_precision = 0, nearest_plane = 0;  // blocks that needed it
   Wide largest_residual;                             // to be compared with Y_blk
-  Wide moved, removed;                               // Σ_C x², Σ_M x² over the model, for the cap
+  RuleSums sums;                                     // over the model
+  std::vector<RuleSums> groups;                      // over each of row_groups()
 };
 
-// Refused: a mask or a store that belongs to another deployment, a block whose solution does not meet the bound, and a
-// compensation over the cap. The results do not depend on the number of threads.
+// Group-OBS, or guided. Refused: a mask or a store that belongs to another deployment, a block whose solution does not
+// meet the bound, and a step that does not meet the request's rules. The results do not depend on the number of
+// threads.
 Result<ObsSummary> apply_group_obs(const Deployment& deployment, const Mask& mask, const StoreReader& store,
                                    const BlockReader& read, const BlockSink& sink, ThreadPool& pool);
 

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/result_testing.h"
+#include "unlearning/guide_from.h"
 
 namespace zkapex {
 namespace {
@@ -107,9 +108,9 @@ TEST_F(ApplyTest, MasksEverythingAndMovesTheRest) {
       moved += Wide::square_of(static_cast<int128>(theta_u[i]) - theta_p);
     }
   }
-  EXPECT_EQ(summary->moved, moved);
-  EXPECT_EQ(summary->removed, removed);
-  EXPECT_GT(summary->moved, Wide());
+  EXPECT_EQ(summary->sums.moved, moved);
+  EXPECT_EQ(summary->sums.removed, removed);
+  EXPECT_GT(summary->sums.moved, Wide());
 }
 
 TEST_F(ApplyTest, DoesNotDependOnTheNumberOfThreads) {
@@ -171,6 +172,90 @@ TEST_F(ApplyTest, ErrorsNameTheBlock) {
   mask_.deployment.fill(0);
   EXPECT_NE(apply_group_obs(*deployment_, mask_, *store_, read, sink, pool).error().message.find("deployment"),
             std::string::npos);
+}
+
+Guidance guidance_to(const Deployment& deployment, const Mask& mask, double displacement) {
+  GuideMaker maker(deployment, mask.support);
+  for (uint64_t b = 0; b < deployment.layout().blocks(); ++b) {
+    EXPECT_TRUE(maker.add_block(std::vector<double>(deployment.layout().block(b).count, displacement)).ok());
+  }
+  return {.pull = 4000, .progress = 0, .distance = 5000, .distance_removed = 1000, .guide = maker.finish()};
+}
+
+TEST_F(ApplyTest, FollowsAGuideWhereTheCurvatureIsFlat) {
+  std::vector<int64_t> plain, followed, pulled;
+  ASSERT_TRUE(run(2, plain).ok());
+  mask_.op = Operator::kGuided;
+  mask_.guidance = guidance_to(*deployment_, mask_, 0.01);
+  const auto summary = run(2, followed);
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_LE(summary->largest_residual, deployment_->residual_bound(4000));
+  ASSERT_EQ(summary->groups.size(), 2U);
+  for (const RuleSums& sums : summary->groups) {
+    EXPECT_GT(sums.forward, sums.backward);
+    EXPECT_GT(sums.guide, Wide());
+  }
+  // The stronger the pull, the further along.
+  mask_.guidance->pull = 400'000;
+  const auto stronger = run(2, pulled);
+  ASSERT_TRUE(stronger.ok()) << stronger.error().message;
+  for (size_t g = 0; g < 2; ++g) {
+    const RuleSums &weak = summary->groups[g], &strong = stronger->groups[g];
+    EXPECT_GT(strong.forward + weak.backward, weak.forward + strong.backward);
+  }
+  // Without a pull and a guide, nothing is different.
+  mask_.guidance = guidance_to(*deployment_, mask_, 0);
+  mask_.guidance->pull = 0;
+  std::vector<int64_t> same;
+  ASSERT_TRUE(run(2, same).ok());
+  EXPECT_EQ(same, plain);
+}
+
+TEST_F(ApplyTest, AStepThatDoesNotMeetTheRulesIsRefused) {
+  mask_.op = Operator::kGuided;
+  const auto says = [&](std::string_view part) {
+    std::vector<int64_t> out;
+    const auto summary = run(2, out);
+    ASSERT_FALSE(summary.ok());
+    EXPECT_NE(summary.error().message.find(part), std::string::npos) << summary.error().message;
+  };
+  mask_.guidance = guidance_to(*deployment_, mask_, 0.01);
+  mask_.guidance->progress = 1000;
+  says("rule on its progress");
+  mask_.guidance = guidance_to(*deployment_, mask_, 0.01);
+  mask_.guidance->distance = mask_.guidance->distance_removed = 0;
+  says("'m.0' does not meet the request's rule on its distance");
+}
+
+TEST_F(ApplyTest, TheWayBetweenTwoCheckpointsIsAGuide) {
+  std::vector<TensorSource> sources;
+  std::vector<Bytes> data;
+  for (const auto& [info, values] : tensors_) {
+    std::vector<double> moved = values;
+    for (size_t k = 0; k < moved.size(); ++k) moved[k] += k % 2 == 0 ? 0.25 : -0.25;
+    ASSERT_TRUE(append_elements(Dtype::kF64, moved, data.emplace_back()).ok());
+  }
+  for (size_t k = 0; k < tensors_.size(); ++k) {
+    TensorInfo info = tensors_[k].first;
+    info.dtype = Dtype::kF64;
+    sources.push_back(TensorSource::of(info, data[k]));
+  }
+  ASSERT_TRUE(write_checkpoint(folder_ / "unlearned.safetensors", sources, {}).ok());
+  const Checkpoint unlearned = *Checkpoint::open(folder_ / "unlearned.safetensors");
+  const auto guide = guide_from(*deployment_, mask_.support, unlearned, *checkpoint_, 0.5);
+  ASSERT_TRUE(guide.ok()) << guide.error().message;
+  ASSERT_TRUE(guide->check_for(*deployment_, mask_.support).ok());
+  const GuideReader reader(deployment_->layout(), mask_.support, *guide);
+  for (uint64_t b = 0; b < deployment_->layout().blocks(); ++b) {
+    const Layout::Block block = deployment_->layout().block(b);
+    std::vector<int64_t> delta(block.count);
+    reader.read(b, delta);
+    for (uint64_t k = 0; k < block.count; ++k) {
+      const bool masked = std::ranges::binary_search(mask_.support, block.first_coordinate + k);
+      const double expected = masked ? 0 : (block.first + k) % 2 == 0 ? 0.125 : -0.125;
+      EXPECT_NEAR(deployment_->parameters().weights.to_double(delta[k]), expected, 2e-3);
+    }
+  }
 }
 
 }  // namespace

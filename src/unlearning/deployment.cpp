@@ -74,6 +74,12 @@ double bits_of_projections(const Geometry& g, const Parameters& p) {
          2 * of_entry(p.weight_chunk, p.weight_bits());
 }
 
+// Nothing wraps around in the windows of group-obs.
+Status caps_fit(const Geometry& g, const Parameters& p, uint64_t padded_size, uint32_t slack_bits) {
+  const Rule rules[] = {cap_rule(p)};
+  return check_no_wrap(g, p, padded_size, slack_bits, 0, rules);
+}
+
 // Of the chunks with which nothing wraps around those that take the fewest bits; 1 where there are none.
 void choose_chunks(const Geometry& g, uint64_t padded_size, uint32_t slack_bits, Parameters& p) {
   const uint64_t most = std::min(g.row, Deployment::kMaxChunk);
@@ -94,7 +100,7 @@ void choose_chunks(const Geometry& g, uint64_t padded_size, uint32_t slack_bits,
       tried.curvature_chunk = curvature;
       tried.weight_chunk = weight;
       const double bits = bits_of_projections(g, tried);
-      if (bits >= fewest || tried.weight_bits() > 63 || !check_no_wrap(g, tried, padded_size, slack_bits)) continue;
+      if (bits >= fewest || tried.weight_bits() > 63 || !caps_fit(g, tried, padded_size, slack_bits)) continue;
       fewest = bits;
       best = tried;
     }
@@ -107,20 +113,46 @@ void choose_chunks(const Geometry& g, uint64_t padded_size, uint32_t slack_bits,
 uint32_t Parameters::weight_bits() const { return weights.width + log2_ceil(weight_chunk); }
 uint32_t Parameters::curvature_range_bits() const { return curvature_bits + log2_ceil(curvature_chunk); }
 
-Status check_no_wrap(const Geometry& g, const Parameters& p, uint64_t padded_size, uint32_t slack_bits) {
+Status check_no_wrap(const Geometry& g, const Parameters& p, uint64_t padded_size, uint32_t slack_bits, uint64_t pull,
+                     std::span<const Rule> rules) {
+  const auto size = [](int64_t v) { return Wide(v < 0 ? -static_cast<uint64_t>(v) : static_cast<uint64_t>(v)); };
+  const Wide move = Wide(2) * (Wide::power_of_two(p.weight_bits()) - Wide(1)), guide = size(p.weights.max());
   // The largest |y|: every entry of the S x S square is bounded, triangular or not.
   const Wide entry = Wide::power_of_two(p.curvature_range_bits()) - Wide(1);
-  const Wide move = Wide(2) * (Wide::power_of_two(p.weight_bits()) - Wide(1));
-  const Wide y = (Wide(g.stride()) * Wide(g.block) * entry * entry + Wide(p.floor)) * move;
+  const Wide curved = Wide(g.stride()) * Wide(g.block) * entry * entry + Wide(p.floor) + Wide(pull);
+  const Wide y = curved * move + Wide(pull) * guide;
   const Wide slack = Wide::power_of_two(slack_bits), room = quarter_of_the_field();
   if (Wide(g.block) * y * y + slack >= room)
     return error(
         "blocks of {} with {}-bit curvature and {}-bit weights can wrap around in the field: lower one of them",
         g.block, p.curvature_bits, p.weights.width);
-  const Wide moved = (Wide(p.cap_numerator) + Wide(p.cap_denominator)) * Wide(padded_size) * move * move;
-  if (moved + slack >= room)
-    return error("a cap of {}/{} over {} weights of {} bits can wrap around in the field: lower one of them",
-                 p.cap_numerator, p.cap_denominator, padded_size, p.weights.width);
+  for (const Rule& rule : rules) {
+    const Wide one = (size(rule.removed) + size(rule.moved)) * move * move + size(rule.followed) * move * guide +
+                     size(rule.guide) * guide * guide;
+    if (Wide(padded_size) * one + slack >= room)
+      return error("the {} over {} weights of {} bits can wrap around in the field: lower one of them", rule.name,
+                   padded_size, p.weights.width);
+  }
+  return Done{};
+}
+
+uint64_t slack_planes(const Geometry& g, uint32_t slack_bits) { return (slack_bits + g.stride() - 1) / g.stride(); }
+
+uint64_t rule_planes(const Geometry& g, uint32_t slack_bits, uint64_t rules) {
+  const uint64_t in_a_row = std::max<uint64_t>(1, g.row / slack_bits);
+  return (rules + in_a_row - 1) / in_a_row;
+}
+
+Status check_slack_bits(const Geometry& g, uint32_t slack_bits, uint64_t rules) {
+  const uint64_t most_bits = std::min<uint64_t>(Deployment::kMaxSlackBits, g.row);
+  if (slack_bits > most_bits)
+    return error(
+        "the slacks of residual and cap need {} bits, more than {}: lower the error, the weight bits or the cap",
+        slack_bits, most_bits);
+  const uint64_t planes = slack_planes(g, slack_bits) + rule_planes(g, slack_bits, rules);
+  if (planes > Deployment::kMaxPlanes)
+    return error("a window would have {} bit planes, more than {}: use larger blocks than {}", planes,
+                 Deployment::kMaxPlanes, g.block);
   return Done{};
 }
 
@@ -139,20 +171,10 @@ Result<Deployment> Deployment::make(Layout layout, const Parameters& parameters)
   const Wide largest_cap =
       Wide(p.cap_numerator) * Wide(out.layout_.coordinates()) * Wide::power_of_two(2 * p.weights.width);
   out.slack_bits_ = std::max(out.residual_bound_.bit_length(), largest_cap.bit_length());
-  const uint64_t most_bits = std::min<uint64_t>(kMaxSlackBits, out.layout_.geometry().row);
-  if (out.slack_bits_ > most_bits)
-    return error(
-        "the slacks of residual and cap need {} bits, more than {}: lower the error, the weight bits or the cap",
-        out.slack_bits_, most_bits);
-  // The bit planes of a window: slacks of the residuals, slack of the cap.
-  const uint64_t stride = out.layout_.geometry().stride();
-  const uint64_t planes = (out.slack_bits_ + stride - 1) / stride + 1;
-  if (planes > kMaxPlanes)
-    return error("a window would have {} bit planes, more than {}: use larger blocks than {}", planes, kMaxPlanes,
-                 out.layout_.geometry().block);
+  ZKAPEX_CHECK(check_slack_bits(out.layout_.geometry(), out.slack_bits_, 1));
   choose_chunks(out.layout_.geometry(), out.layout_.padded_size(), out.slack_bits_, p);
   ZKAPEX_CHECK(check_projections(out.layout_.geometry(), p));
-  ZKAPEX_CHECK(check_no_wrap(out.layout_.geometry(), p, out.layout_.padded_size(), out.slack_bits_));
+  ZKAPEX_CHECK(caps_fit(out.layout_.geometry(), p, out.layout_.padded_size(), out.slack_bits_));
   ZKAPEX_CHECK(check_says_something(out.layout_.geometry(), p));
   return out;
 }

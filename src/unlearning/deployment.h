@@ -1,9 +1,12 @@
 // The deployment: layout and parameters, published by the provider before anyone registers. Its digest names it.
 #pragma once
 
+#include <span>
+
 #include "base/decimal.h"
 #include "base/framed.h"
 #include "base/wide.h"
+#include "unlearning/rules.h"
 #include "weights/fixed_point.h"
 #include "weights/layout.h"
 
@@ -31,9 +34,16 @@ struct Parameters {
 
 // No sum of a window reaches a quarter of the field, so that each stands for an integer: docs/window.md, section 7; the
 // inequalities are in docs/formats.md, "Deployment".
-// `padded_size` counts covered weights with their padding, `slack_bits` is NB.
+// `padded_size` counts covered weights with their padding, `slack_bits` is NB, `pull` is t, of a guide that is at most
+// the largest weight.
 [[nodiscard]] Status check_no_wrap(const Geometry& geometry, const Parameters& parameters, uint64_t padded_size,
-                                   uint32_t slack_bits);
+                                   uint32_t slack_bits, uint64_t pull, std::span<const Rule> rules);
+// Whether a window has room for the bits of its slacks: those of blocks in planes of S bits, those of rules in rows of
+// n.
+[[nodiscard]] Status check_slack_bits(const Geometry& geometry, uint32_t slack_bits, uint64_t rules);
+// Planes of blocks' slacks, Q = ⌈NB / S⌉, and of rules' slacks, ⌈rules / ⌊n / NB⌋⌉, each of one row.
+[[nodiscard]] uint64_t slack_planes(const Geometry& geometry, uint32_t slack_bits);
+[[nodiscard]] uint64_t rule_planes(const Geometry& geometry, uint32_t slack_bits, uint64_t rules);
 
 class Deployment {
  public:

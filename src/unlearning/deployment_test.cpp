@@ -42,7 +42,8 @@ TEST(Deployment, SlackBitsHoldTheLargestMask) {
 // The exact edges of the two inequalities of docs/formats.md.
 TEST(Deployment, NoWrapHoldsUpToTheLastInteger) {
   const auto fits = [](Geometry geometry, Parameters p, uint64_t padded_size, uint32_t slack_bits) {
-    return check_no_wrap(geometry, p, padded_size, slack_bits).ok();
+    const Rule rules[] = {cap_rule(p)};
+    return check_no_wrap(geometry, p, padded_size, slack_bits, 0, rules).ok();
   };
   const auto wide = [](uint32_t width, uint64_t floor = 4) {
     Parameters p;
@@ -68,10 +69,10 @@ TEST(Deployment, NoWrapHoldsUpToTheLastInteger) {
   EXPECT_FALSE(fits({1, 1}, tight, 1, 10));
 
   Parameters cap = wide(89);
-  cap.cap_numerator = ~uint64_t{0};
+  cap.cap_numerator = ~uint64_t{0} >> 1;
   cap.curvature_bits = 2;
-  EXPECT_TRUE(fits({1, 1}, cap, 32, 200));
-  EXPECT_FALSE(fits({1, 1}, cap, 64, 200));
+  EXPECT_TRUE(fits({1, 1}, cap, 64, 200));
+  EXPECT_FALSE(fits({1, 1}, cap, 128, 200));
   EXPECT_FALSE(fits({1, 1}, wide(40), 1, 251));
 }
 

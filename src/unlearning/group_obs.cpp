@@ -55,6 +55,9 @@ Result<ObsOutcome> GroupObs::solve_entries(std::span<const Entry> factor, const 
   ZKAPEX_CHECK(check(block));
   ObsOutcome outcome;
   std::copy(theta.begin(), theta.end(), out.begin());
+  uint128 squares = 0;
+  for (const int64_t v : guide) squares += static_cast<uint128>(static_cast<int128>(v) * v);
+  outcome.guide = squares;
   const bool guided = pull_ != 0 && std::ranges::any_of(guide, [](int64_t v) { return v != 0; });
   if (masked.empty() && !guided) return outcome;
   kept_.clear();
@@ -73,6 +76,7 @@ Result<ObsOutcome> GroupObs::solve_entries(std::span<const Entry> factor, const 
   for (size_t m = 0; m < masked.size(); ++m) x_[curvature_.kept_columns() + m] = -theta[masked[m]];
   if (!kept_.empty() && !solve_with(single_, outcome)) {
     outcome = {};
+    outcome.guide = squares;
     outcome.double_precision = true;
     if (!solve_with(double_, outcome))
       return error(
@@ -87,7 +91,6 @@ Result<ObsOutcome> GroupObs::solve_entries(std::span<const Entry> factor, const 
     outcome.moved += static_cast<uint128>(static_cast<int128>(x_[k]) * x_[k]);
     if (!guide.empty()) outcome.followed += static_cast<int128>(guide[kept_[k]]) * x_[k];
   }
-  for (const int64_t v : guide) outcome.guide += static_cast<uint128>(static_cast<int128>(v) * v);
   for (const uint32_t k : masked) {
     outcome.removed += static_cast<uint128>(static_cast<int128>(theta[k]) * theta[k]);
     out[k] = 0;

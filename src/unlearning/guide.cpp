@@ -64,6 +64,9 @@ Status Guide::check_for(const Deployment& deployment, std::span<const uint64_t> 
 }
 
 void Guide::serialize(ByteWriter& out) const {
+  out.u32(static_cast<uint32_t>(scales.size()));
+  out.u64(levels.size());
+  out.u64(trits.size());
   for (const uint64_t scale : scales) out.u64(scale);
   for (size_t b = 0; b < levels.size(); b += 2) {
     const unsigned second = b + 1 < levels.size() ? levels[b + 1] : 0U;
@@ -72,20 +75,24 @@ void Guide::serialize(ByteWriter& out) const {
   out.raw(trits);
 }
 
-Result<Guide> Guide::parse(ByteReader& in, const Layout& layout, uint64_t coordinates) {
+Result<Guide> Guide::parse(ByteReader& in) {
   Guide out;
+  ZKAPEX_TRY(const uint32_t tensors, in.u32());
+  ZKAPEX_TRY(const uint64_t blocks, in.u64());
+  ZKAPEX_TRY(const uint64_t bytes, in.u64());
   // What is there is checked before anything is allocated for it.
-  ZKAPEX_TRY(const ByteView scales, in.raw(8 * layout.covered().size()));
-  ZKAPEX_TRY(const ByteView levels, in.raw((layout.blocks() + 1) / 2));
-  ZKAPEX_TRY(const ByteView trits, in.raw(trit_bytes(coordinates)));
+  ZKAPEX_TRY(const ByteView scales, in.raw(size_t{8} * tensors));
+  ZKAPEX_TRY(const ByteView levels, in.raw(blocks / 2 + blocks % 2));
+  ZKAPEX_TRY(const ByteView trits, in.raw(bytes));
   ByteReader numbers(scales);
-  for (size_t k = 0; k < layout.covered().size(); ++k) {
+  for (uint32_t k = 0; k < tensors; ++k) {
     ZKAPEX_TRY(out.scales.emplace_back(), numbers.u64());
   }
-  for (uint64_t b = 0; b < layout.blocks(); ++b) {
+  out.levels.reserve(blocks);
+  for (uint64_t b = 0; b < blocks; ++b) {
     out.levels.push_back(static_cast<uint8_t>(b % 2 == 0 ? levels[b / 2] & 15U : levels[b / 2] >> 4));
   }
-  if (layout.blocks() % 2 == 1 && levels.back() >> 4 != 0) return error("a level follows the last block");
+  if (blocks % 2 == 1 && levels.back() >> 4 != 0) return error("a level follows the last block");
   out.trits.assign(trits.begin(), trits.end());
   return out;
 }

@@ -29,8 +29,7 @@ struct Guide {
   [[nodiscard]] Status check_for(const Deployment& deployment, std::span<const uint64_t> masked) const;
 
   void serialize(ByteWriter& out) const;
-  // `coordinates`: how many have a trit.
-  static Result<Guide> parse(ByteReader& in, const Layout& layout, uint64_t coordinates);
+  static Result<Guide> parse(ByteReader& in);
 };
 
 // A guide by Fisher block. Layout, mask and guide, which was checked for them, outlive it.

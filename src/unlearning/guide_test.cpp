@@ -101,23 +101,22 @@ TEST_F(GuideTest, ReadsExactlyWhatItWrites) {
   const Guide guide = made(random_displacement(2));
   ByteWriter out;
   guide.serialize(out);
-  EXPECT_EQ(out.bytes().size(), 2 * 8 + (layout().blocks() + 1) / 2 + (117 - 6 + 4) / 5);
+  EXPECT_EQ(out.bytes().size(), 4 + 8 + 8 + 2 * 8 + (layout().blocks() + 1) / 2 + (117 - 6 + 4) / 5);
   ByteReader in(out.bytes());
-  const auto again = Guide::parse(in, layout(), layout().coordinates() - masked_.size());
+  const auto again = Guide::parse(in);
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(*again, guide);
   EXPECT_TRUE(in.finish().ok());
   for (size_t size = 0; size < out.bytes().size(); ++size) {
     ByteReader cut(ByteView(out.bytes()).first(size));
-    EXPECT_FALSE(Guide::parse(cut, layout(), layout().coordinates() - masked_.size()).ok()) << size;
+    EXPECT_FALSE(Guide::parse(cut).ok()) << size;
   }
   // 15 blocks: the last level has no neighbour.
   ASSERT_EQ(layout().blocks(), 15U);
   Bytes other = out.bytes();
-  other[16 + 7] |= 0x10;
+  other[20 + 16 + 7] |= 0x10;
   ByteReader stray(other);
-  EXPECT_EQ(refusal(Guide::parse(stray, layout(), layout().coordinates() - masked_.size())),
-            "a level follows the last block");
+  EXPECT_EQ(refusal(Guide::parse(stray)), "a level follows the last block");
 }
 
 TEST_F(GuideTest, RefusesWhatDoesNotFit) {

@@ -1,20 +1,40 @@
-// Ψ, the request of one window: which weights are to become zero and by which operator, for which deployment and
-// window. Public.
+// Ψ, the request of one window: which weights are to become zero, where the others are drawn, and by which operator,
+// for which deployment and window. Public.
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/framed.h"
+#include "unlearning/guide.h"
 #include "unlearning/operator.h"
 
 namespace zkapex {
 
 class Deployment;
 
+// What a guided request has beside its mask. Fractions are in thousandths.
+struct Guidance {
+  static constexpr int64_t kThousand = 1000;
+  static constexpr uint64_t kMaxPull = uint64_t{1} << 40;
+  static constexpr uint32_t kMaxDistance = 1'000'000;
+
+  uint64_t pull = 0;              // t
+  uint32_t progress = 0;          // π, at most 1
+  uint32_t distance = 0;          // κ
+  uint32_t distance_removed = 0;  // κ′
+  Guide guide;                    // Δ
+
+  bool operator==(const Guidance&) const = default;
+  [[nodiscard]] Status check() const;
+  void serialize(ByteWriter& out) const;
+  static Result<Guidance> parse(ByteReader& in);
+};
+
 struct Mask {
-  static constexpr FileKind kKind{"ZKAPEXPS", 3, "a mask"};
+  static constexpr FileKind kKind{"ZKAPEXPS", 4, "a mask"};
   static constexpr size_t kMaxFileBytes = size_t{1} << 34, kMaxWindow = 255;
 
   Sha256::Digest deployment{};
@@ -22,21 +42,24 @@ struct Mask {
   std::array<uint8_t, 32> nonce{};  // of the provider: ties proofs to this publication
   Sha256::Digest predecessor{};     // digest of the mask before it; zeros for the first of a deployment
   Operator op = Operator::kGroupObs;
-  std::vector<uint64_t> support;  // coordinates of the layout, strictly increasing, at least one
+  // Coordinates of the layout, strictly increasing; at least one, unless there is a guide.
+  std::vector<uint64_t> support;
+  std::optional<Guidance> guidance;  // of the operator guided, and of no other
 
   bool operator==(const Mask&) const = default;
 
-  // Support strictly increasing and not empty, window identifier well formed.
+  // Support strictly increasing and not empty, window identifier well formed, a guide where the operator has one.
   Status check() const;
-  // Made for this deployment, with coordinates that it has.
+  // Made for this deployment, with coordinates that it has and a guide that fits it.
   Status check_for(const Deployment& deployment) const;
   // Every coordinate of `earlier` is one of this mask: what was removed before is removed again.
   [[nodiscard]] bool contains(const Mask& earlier) const;
-  // Adds the coordinates of `earlier`, of the same deployment, and names it as the predecessor.
+  // Adds the coordinates of `earlier`, of the same deployment, and names it as the predecessor. Before a guide is made,
+  // which is zero on the mask.
   void continue_from(const Mask& earlier);
 
-  // The support is coded by its gaps (first coordinate, then each difference less one), seven bits to a byte, least
-  // significant first, the top bit on all bytes but the last: 1.005 bytes per index at a density of 4 %.
+  // The support is coded by its gaps (first coordinate, then each difference less one) in Rice's code: 0.77 bytes per
+  // index at a density of 4 %, 1.02 at 1 %.
   // Canonical: one encoding per mask, and parse accepts no other. Only after check().
   [[nodiscard]] Bytes serialize() const { return frame(kKind, content()); }
   static Result<Mask> parse(ByteView file);

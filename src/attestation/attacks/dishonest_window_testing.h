@@ -13,32 +13,20 @@ namespace zkapex::testing {
 struct WindowWitness {
   std::vector<int64_t> theta_u;  // by padded index
   std::vector<Wide> slacks;      // by slot, NB bits each
-  Wide cap_slack;
+  std::vector<Wide> rule_slacks;
 
   // The honest slacks where there are any, zero where a bound is exceeded.
   static WindowWitness of(const TestWindow& window) {
-    const Deployment& deployment = *window.deployment;
+    const WindowPlan plan = window.plan();
     const auto difference = [](const Wide& a, const Wide& b) { return a > b ? a - b : Wide(); };
     WindowWitness out{window.theta_u, {}, {}};
-    for (uint64_t slot = 0; slot < deployment.layout().slots(); ++slot) {
-      out.slacks.push_back(difference(deployment.residual_bound(), window.residual(slot)));
+    for (uint64_t slot = 0; slot < window.deployment->layout().slots(); ++slot) {
+      out.slacks.push_back(difference(plan.residual_bound(), window.residual(slot)));
     }
-    const auto [have, need] = cap_sides(window);
-    out.cap_slack = difference(have, need);
+    for (const RuleSums& sums : window.rule_sums()) {
+      for (const Rule& rule : plan.rules()) out.rule_slacks.push_back(slack_of(rule, sums).value_or(Wide()));
+    }
     return out;
-  }
-
-  // num Σ_M x² and den Σ_C x².
-  static std::pair<Wide, Wide> cap_sides(const TestWindow& window) {
-    Wide removed, moved;
-    const Layout& layout = window.deployment->layout();
-    for (uint64_t c = 0; c < layout.coordinates(); ++c) {
-      const uint64_t i = layout.padded_index(c);
-      const bool masked = std::ranges::binary_search(window.mask.support, c);
-      (masked ? removed : moved) += Wide::square_of(window.theta_u[i] - window.theta_p[i]);
-    }
-    const Parameters& p = window.deployment->parameters();
-    return {Wide(p.cap_numerator) * removed, Wide(p.cap_denominator) * moved};
   }
 };
 
@@ -53,12 +41,9 @@ class FalseWindow : public Witness {
         before_(before),
         openings_{window.model.all_blindings(), window.curvature.all_blindings()},
         bits_(plan.geometry().row, plan.slack_planes(), segments()),
-        cap_row_((plan.geometry().row + 63) / 64) {
+        rules_(plan, witness.rule_slacks) {
     if (plan.compensates())
       bits_ = BitMatrix(slack_words(), plan.geometry().row, plan.slack_planes(), segments(), pool);
-    for (unsigned i = 0; i < plan.slack_bits(); ++i) {
-      cap_row_[i / 64] |= uint64_t{witness.cap_slack.bit(i)} << (i % 64);
-    }
   }
 
   [[nodiscard]] Sha512::Digest digest() const override { return {}; }
@@ -69,10 +54,8 @@ class FalseWindow : public Witness {
     if (plan_.compensates()) {
       ZKAPEX_TRY(const CommittedRows bit_rows, commit_rows_var(generators, bits_.packed(), nonces, pool));
       rows.append(bit_rows);
-      const auto* cap = reinterpret_cast<const uint8_t*>(cap_row_.data());
-      const PackedRows packed{cap, 1, 8 * cap_row_.size(), plan_.geometry().row, 1};
-      ZKAPEX_TRY(const CommittedRows cap_row, commit_rows_var(generators, packed, nonces, pool));
-      rows.append(cap_row);
+      ZKAPEX_TRY(const CommittedRows rule_rows, commit_rows_var(generators, rules_.packed(), nonces, pool));
+      rows.append(rule_rows);
     }
     return rows;
   }
@@ -84,18 +67,20 @@ class FalseWindow : public Witness {
     ZKAPEX_TRY(const CommittedRows later, prover.commit_rows("projections", [&](Nonces& nonces) {
       return projection.commit(*generators_, nonces, prover.pool());
     }));
+    const RuleWeights weights_of_rules = RuleWeights::draw(plan_, prover.main());
     return prover.for_forks("segment", [&](size_t k, Sender& channel) -> Status {
       if (k >= plan_.segments().size())
         return projection.prove(k - plan_.segments().size(), later.all_blindings(), channel, prover);
       const WindowSegment& segment = plan_.segments()[k];
-      ZKAPEX_TRY(SegmentWitness part, part_of(segment));
+      ZKAPEX_TRY(SegmentWitness part, part_of(segment, weights_of_rules));
       const size_t count = plan_.slack_planes() * segment.rows.rows;
       const SegmentRows opened{rows.blindings_from(segment.rows.first_row, segment.rows.rows),
                                {bits_.segment(k), bits_.words_per_row(), plan_.geometry().row,
                                 rows.blindings_from(plan_.first_bit_row(segment), count)},
-                               cap_row_,
-                               plan_.compensates() ? rows.blindings[plan_.cap_row()] : Scalar::zero()};
-      return prove_segment(statement_, plan_, segment, before_, openings_, std::move(part), opened, channel, prover);
+                               &rules_,
+                               rows.blindings_from(plan_.first_rule_row(), plan_.rule_planes())};
+      return prove_segment(statement_, plan_, segment, weights_of_rules, before_, openings_, std::move(part), opened,
+                           channel, prover);
     });
   }
 
@@ -113,7 +98,7 @@ class FalseWindow : public Witness {
     }
     return out;
   }
-  [[nodiscard]] Result<SegmentWitness> part_of(const WindowSegment& segment) const {
+  [[nodiscard]] Result<SegmentWitness> part_of(const WindowSegment& segment, const RuleWeights& rules) const {
     const size_t n = plan_.geometry().row;
     SegmentWitness part;
     if (plan_.compensates()) part.planes = bits_.planes(segment.rows.index);
@@ -123,10 +108,9 @@ class FalseWindow : public Witness {
     part.x.resize(segment.size());
     ZKAPEX_CHECK(before_.weights(segment.rows.first_row, part.x));
     for (size_t i = 0; i < part.x.size(); ++i) part.x[i] = part.theta_u[i] - part.x[i];
-    if (segment.cap) {
-      const auto* cap = reinterpret_cast<const uint8_t*>(cap_row_.data());
-      part.planes.emplace_back(cap, cap + n / 8);
-      part.cap_slack = to_scalar(witness_.cap_slack);
+    if (segment.rule_planes > 0) {
+      for (std::vector<uint8_t>& plane : rules_.planes()) part.planes.push_back(std::move(plane));
+      part.rule_slack = rules_.sum(rules);
     }
     return part;
   }
@@ -137,7 +121,7 @@ class FalseWindow : public Witness {
   const ModelReader& before_;
   const ModelOpenings openings_;
   BitMatrix bits_;
-  std::vector<uint64_t> cap_row_;
+  RuleBits rules_;
   const Generators* generators_ = nullptr;
 };
 

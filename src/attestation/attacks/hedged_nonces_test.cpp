@@ -46,7 +46,7 @@ class HedgedNonces : public ::testing::Test {
     const WindowPlan plan = of.plan();
     const TestWindow::Before before(of);
     const TestWindow::After after(of);
-    const WindowBits bits = *WindowBits::make(*of.deployment, plan, before, after, pool_);
+    const WindowBits bits = *WindowBits::make(*of.deployment, of.mask, plan, before, after, pool_);
     const ModelOpenings openings{of.model.all_blindings(), of.curvature.all_blindings()};
     return prove_window(statement, plan, bits, before, openings, of.generators(), pool_)->proof;
   }

@@ -95,7 +95,7 @@ TEST_F(WindowAttack, AWeightOnPadding) {
   ASSERT_FALSE(window.deployment->layout().coordinate(7).has_value());
   window.theta_u[7] = 5;
   WindowWitness witness = WindowWitness::of(window);
-  witness.cap_slack += Wide(25 * window.deployment->parameters().cap_numerator);  // it counts as removed
+  witness.rule_slacks[0] += Wide(25 * window.deployment->parameters().cap_numerator);  // it counts as removed
   Liar honest;
   expect_false(attack(window, witness, honest));
 }
@@ -195,7 +195,7 @@ TEST_F(WindowAttack, TheCapPaidBySlacks) {
   // The cap's slack claims V more than there is, and every block's slack V more than it has.
   constexpr uint64_t kExcess = 1000;
   WindowWitness witness = WindowWitness::of(window);
-  witness.cap_slack += Wide(kExcess);
+  witness.rule_slacks[0] += Wide(kExcess);
   for (Wide& slack : witness.slacks) slack += Wide(kExcess);
   CapLiar liar(1, false);
   expect_false(attack(window, witness, liar));

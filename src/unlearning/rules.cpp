@@ -1,0 +1,65 @@
+#include "unlearning/rules.h"
+
+#include "unlearning/deployment.h"
+#include "unlearning/mask.h"
+
+namespace zkapex {
+
+RuleSums& RuleSums::operator+=(const RuleSums& other) {
+  removed += other.removed;
+  moved += other.moved;
+  forward += other.forward;
+  backward += other.backward;
+  guide += other.guide;
+  return *this;
+}
+
+std::optional<Wide> slack_of(const Rule& rule, const RuleSums& sums) {
+  Wide have, need;
+  const auto add = [&](int64_t factor, const Wide& plus, const Wide& minus) {
+    const Wide size(factor < 0 ? -static_cast<uint64_t>(factor) : static_cast<uint64_t>(factor));
+    (factor < 0 ? need : have) += size * plus;
+    (factor < 0 ? have : need) += size * minus;
+  };
+  add(rule.removed, sums.removed, Wide());
+  add(rule.moved, sums.moved, Wide());
+  add(rule.followed, sums.forward, sums.backward);
+  add(rule.guide, sums.guide, Wide());
+  if (need > have) return std::nullopt;
+  return have - need;
+}
+
+Rule cap_rule(const Parameters& p) {
+  return {.name = "cap",
+          .removed = static_cast<int64_t>(p.cap_numerator),
+          .moved = -static_cast<int64_t>(p.cap_denominator)};
+}
+
+std::vector<Rule> rules_of(const Parameters& p, const Mask& mask) {
+  if (mask.op == Operator::kMaskOnly) return {};
+  Rule cap = cap_rule(p);
+  if (mask.op == Operator::kGroupObs) return {cap};
+  constexpr int64_t kUnit = Guidance::kThousand;
+  const Guidance& guidance = *mask.guidance;
+  cap.guide = cap.removed;
+  // 1000 Σ_C (x − Δ)² = 1000 Σ_C x² − 2000 Σ Δ x + 1000 ΣΔ²: Δ is zero on the mask.
+  return {cap,
+          {.name = "progress", .followed = kUnit, .guide = -static_cast<int64_t>(guidance.progress)},
+          {.name = "distance",
+           .removed = guidance.distance_removed,
+           .moved = -kUnit,
+           .followed = 2 * kUnit,
+           .guide = static_cast<int64_t>(guidance.distance) - kUnit}};
+}
+
+std::vector<RowGroup> row_groups(const Layout& layout, const Mask& mask) {
+  if (mask.op != Operator::kGuided) return {{0, layout.rows()}};
+  std::vector<RowGroup> out;
+  for (const size_t tensor : layout.covered()) {
+    const LayoutTensor& t = layout.tensors()[tensor];
+    out.push_back({t.first_row, t.rows, tensor});
+  }
+  return out;
+}
+
+}  // namespace zkapex
