@@ -32,7 +32,7 @@ Result<Deployment> read_deployment(const Path& path) {
 
 Result<Mask> read_mask(const Path& path, const Deployment& deployment) {
   ZKAPEX_TRY(const Bytes bytes, read_kind(path, Mask::kMaxFileBytes, Mask::kKind));
-  Result<Mask> mask = Mask::parse(bytes);
+  Result<Mask> mask = Mask::parse(bytes, deployment.layout().coordinates());
   if (!mask) return mask.error().within(path.string());
   if (const Status fits = mask->check_for(deployment); !fits) return fits.error().within(path.string());
   return mask;

@@ -55,12 +55,18 @@ RuleSums sum_moves(std::span<const int64_t> x, std::span<const uint8_t> free, st
   for (size_t first = 0; first < x.size(); first += kAtOnce) {
     const size_t end = std::min(x.size(), first + kAtOnce);
     std::array<uint128, 2> squares{};  // on the mask, outside
-    int128 followed = 0;
     for (size_t i = first; i < end; ++i) {
       const int128 move = x[i];
       squares[free[i]] += static_cast<uint128>(move * move);
-      if (!guide.empty()) followed += move * guide[i];
     }
+    int128 followed = 0;
+    uint128 of_guide = 0;
+    for (size_t i = first; i < std::min(end, guide.size()); ++i) {
+      const int128 delta = guide[i];
+      followed += delta * x[i];
+      of_guide += static_cast<uint128>(delta * delta);
+    }
+    out.guide += Wide::from(of_guide);
     out.removed += Wide::from(squares[0]);
     out.moved += Wide::from(squares[1]);
     (followed < 0 ? out.backward : out.forward) +=

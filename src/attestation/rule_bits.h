@@ -25,7 +25,7 @@ class RuleBits {
   std::vector<uint64_t> words_;
 };
 
-// Of x = θ_u − θ_p by index: free are those outside the mask, Δ may be empty and stands for zeros. Σ Δ² is not in it.
+// Of x = θ_u − θ_p by index: free are those outside the mask; Δ may be empty and stands for zeros.
 [[nodiscard]] RuleSums sum_moves(std::span<const int64_t> x, std::span<const uint8_t> free,
                                  std::span<const int64_t> guide);
 // The same for each of the segment's groups.

@@ -1,68 +1,72 @@
 #include "attestation/segment_guide.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "algebra/fold.h"
 #include "algebra/multilinear.h"
 
 namespace zkapex {
 
-SegmentGuide::SegmentGuide(const Deployment& deployment, const Mask& mask, const WindowPlan& plan,
-                           const WindowSegment& segment, ThreadPool& pool)
-    : segment_(segment), stride_(plan.geometry().stride()), slots_per_row_(plan.geometry().blocks_per_row()) {
-  if (!mask.guidance) return;
-  const Layout& layout = deployment.layout();
-  const GuideReader reader(layout, mask.support, mask.guidance->guide);
-  signs_.resize(segment.rows.slots * stride_);
-  magnitudes_.resize(segment.rows.slots);
-  counts_.resize(segment.rows.slots);
-  pool.for_ranges(segment.rows.slots, 16, [&](size_t begin, size_t end) {
-    for (size_t b = begin; b < end; ++b) {
-      const auto signs = std::span(signs_).subspan(b * stride_, stride_);
-      const std::optional<uint64_t> block = layout.block_in_slot(segment.rows.first_slot + b);
-      const size_t count = block ? layout.block(*block).count : 0;
-      std::ranges::fill(signs.subspan(count), int8_t{0});
-      if (!block) continue;
-      reader.signs(*block, signs.first(count));
-      magnitudes_[b] = reader.magnitude(*block);
-      counts_[b] = count - static_cast<uint64_t>(std::ranges::count(signs.first(count), int8_t{0}));
-    }
-  });
+std::optional<GuideReader> guide_reader(const Deployment& deployment, const Mask& mask) {
+  if (!mask.guidance) return std::nullopt;
+  return GuideReader(deployment.layout(), mask.support, mask.guidance->guide);
 }
 
-std::pair<size_t, size_t> SegmentGuide::slots_of(const SegmentGroup& group) const {
-  return {group.first_row * slots_per_row_, (group.first_row + group.rows) * slots_per_row_};
+uint64_t SegmentGuide::read(uint64_t slot, std::span<int8_t> signs) const {
+  const std::optional<uint64_t> block = layout_.block_in_slot(segment_.rows.first_slot + slot);
+  const size_t count = block ? layout_.block(*block).count : 0;
+  std::ranges::fill(signs.subspan(count), int8_t{0});
+  if (!block) return 0;
+  reader_->signs(*block, signs.first(count));
+  return reader_->magnitude(*block);
 }
 
-Scalar SegmentGuide::at(std::span<const Scalar> r, ThreadPool& pool) const {
-  Scalar out;
-  if (signs_.empty()) return out;
+SegmentGuide::Sums SegmentGuide::sums(std::span<const Scalar> r, ThreadPool& pool) const {
+  constexpr size_t kSlotsAtOnce = 64;
+  Sums out{{}, std::vector<Wide>(segment_.groups.size())};
+  if (reader_ == nullptr) return out;
+  const size_t stride = layout_.geometry().stride(), per_row = layout_.geometry().blocks_per_row();
   const std::vector<Scalar> slot = eq_table(r.first(segment_.slot_variables));
   const std::vector<Scalar> side = eq_table(r.subspan(segment_.slot_variables));
-  const std::vector<Scalar> folded =
-      fold_columns(IntMatrix(signs_.data(), magnitudes_.size(), stride_, stride_), side, pool);
-  for (size_t b = 0; b < magnitudes_.size(); ++b) out += slot[b] * Scalar::from_u64(magnitudes_[b]) * folded[b];
-  return out;
-}
-
-std::vector<Wide> SegmentGuide::squares() const {
-  std::vector<Wide> out(segment_.groups.size());
-  if (signs_.empty()) return out;
-  for (size_t g = 0; g < out.size(); ++g) {
-    const auto [begin, end] = slots_of(segment_.groups[g]);
-    for (size_t b = begin; b < end; ++b) {
-      out[g] += Wide(counts_[b]) * Wide::square_of(static_cast<int128>(magnitudes_[b]));
-    }
+  std::mutex adding;
+  for (size_t g = 0; g < segment_.groups.size(); ++g) {
+    const size_t first = segment_.groups[g].first_row * per_row, count = segment_.groups[g].rows * per_row;
+    pool.for_ranges((count + kSlotsAtOnce - 1) / kSlotsAtOnce, 1, [&](size_t begin, size_t end) {
+      std::vector<int8_t> signs(kSlotsAtOnce * stride);
+      std::vector<Scalar> weights(kSlotsAtOnce);
+      Scalar sum;
+      Wide squares;
+      for (size_t part = begin; part < end; ++part) {
+        const size_t from = first + part * kSlotsAtOnce, slots = std::min(kSlotsAtOnce, first + count - from);
+        for (size_t b = 0; b < slots; ++b) {
+          const auto of_slot = std::span(signs).subspan(b * stride, stride);
+          const uint64_t magnitude = read(from + b, of_slot);
+          const auto zeros = static_cast<size_t>(std::ranges::count(of_slot, int8_t{0}));
+          squares += Wide(stride - zeros) * Wide::square_of(static_cast<int128>(magnitude));
+          weights[b] = slot[from + b] * Scalar::from_u64(magnitude);
+        }
+        const std::vector<Scalar> folded = fold_columns(IntMatrix(signs.data(), slots, stride, stride), side, pool);
+        for (size_t b = 0; b < slots; ++b) sum += weights[b] * folded[b];
+      }
+      const std::lock_guard lock(adding);
+      out.at_r += sum;
+      out.squares[g] += squares;
+    });
   }
   return out;
 }
 
 UnsetVector<int64_t> SegmentGuide::integers(ThreadPool& pool) const {
-  UnsetVector<int64_t> out(signs_.size());
-  pool.for_ranges(magnitudes_.size(), 256, [&](size_t begin, size_t end) {
+  UnsetVector<int64_t> out;
+  if (reader_ == nullptr) return out;
+  const size_t stride = layout_.geometry().stride();
+  out.resize(segment_.size());
+  pool.for_ranges(segment_.rows.slots, 64, [&](size_t begin, size_t end) {
+    std::vector<int8_t> signs(stride);
     for (size_t b = begin; b < end; ++b) {
-      const auto magnitude = static_cast<int64_t>(magnitudes_[b]);
-      for (size_t i = b * stride_; i < (b + 1) * stride_; ++i) out[i] = magnitude * signs_[i];
+      const auto magnitude = static_cast<int64_t>(read(b, signs));
+      for (size_t j = 0; j < stride; ++j) out[b * stride + j] = magnitude * signs[j];
     }
   });
   return out;

@@ -1,4 +1,4 @@
-// Δ of one segment, decoded: a sign for each index, a magnitude for each slot.
+// Δ of one segment. What is decoded at a time are a few slots.
 #pragma once
 
 #include "algebra/scalar.h"
@@ -10,25 +10,28 @@ namespace zkapex {
 
 class SegmentGuide {
  public:
-  // Empty, and zero everywhere, where the mask has no guide.
-  SegmentGuide(const Deployment& deployment, const Mask& mask, const WindowPlan& plan, const WindowSegment& segment,
-               ThreadPool& pool);
+  // All outlive it. Without a reader Δ is zero.
+  SegmentGuide(const Layout& layout, const GuideReader* reader, const WindowSegment& segment)
+      : layout_(layout), reader_(reader), segment_(segment) {}
 
-  // Σ_i eq(r, i) Δ_i
-  [[nodiscard]] Scalar at(std::span<const Scalar> r, ThreadPool& pool) const;
-  // Σ Δ² over each of the segment's groups.
-  [[nodiscard]] std::vector<Wide> squares() const;
-  // Δ by index.
+  struct Sums {
+    Scalar at_r;                // Σ_i eq(r, i) Δ_i
+    std::vector<Wide> squares;  // Σ Δ² over each of the segment's groups
+  };
+  [[nodiscard]] Sums sums(std::span<const Scalar> r, ThreadPool& pool) const;
+  // Δ by index; empty where it is zero.
   [[nodiscard]] UnsetVector<int64_t> integers(ThreadPool& pool) const;
 
  private:
-  // The slots of one of the segment's groups.
-  [[nodiscard]] std::pair<size_t, size_t> slots_of(const SegmentGroup& group) const;
+  // Signs of a slot; returns its magnitude.
+  uint64_t read(uint64_t slot, std::span<int8_t> signs) const;
 
+  const Layout& layout_;
+  const GuideReader* reader_;
   const WindowSegment& segment_;
-  size_t stride_, slots_per_row_;
-  UnsetVector<int8_t> signs_;
-  std::vector<uint64_t> magnitudes_, counts_;  // by slot; of what is not zero
 };
+
+// Of a mask that has a guide.
+[[nodiscard]] std::optional<GuideReader> guide_reader(const Deployment& deployment, const Mask& mask);
 
 }  // namespace zkapex

@@ -56,7 +56,8 @@ class SegmentProver {
         transcript_(channel.transcript()),
         prover_(prover),
         pool_(prover.pool()),
-        guide_(*statement.deployment, *statement.mask, plan, segment, pool_),
+        reader_(guide_reader(*statement.deployment, *statement.mask)),
+        guide_(statement.deployment->layout(), reader_ ? &*reader_ : nullptr, segment),
         guide_table_(guide_.integers(pool_)) {}
 
   Status run(SegmentWitness witness, const SegmentRows& rows) {
@@ -170,7 +171,7 @@ class SegmentProver {
       if (plan_.compensates()) values = {end.tables[kY], end.tables[kY] * end.tables[kY]};
       values.insert(values.end(), {x_r * x_r, end.tables[kThetaU], end.tables[kThetaU] - x_r});
       values.insert(values.end(), end.planes.begin(), end.planes.end());
-      guide_at_r_ = guide_.at(end.point, pool_);
+      guide_at_r_ = guide_.sums(end.point, pool_).at_r;
       return {std::move(values), joint_coefficients(plan_, segment_, rules_, challenges_, end.point, guide_at_r_)};
     };
     bits_ = segment_.planes > 0
@@ -429,7 +430,8 @@ class SegmentProver {
   Transcript& transcript_;
   ArgumentProver& prover_;
   ThreadPool& pool_;
-  SegmentGuide guide_;
+  const std::optional<GuideReader> reader_;
+  const SegmentGuide guide_;
   UnsetVector<int64_t> guide_table_;  // Δ; empty without a guide
   Scalar guide_at_r_;
   SegmentWitness tables_;

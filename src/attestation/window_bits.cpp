@@ -42,6 +42,7 @@ Result<WindowBits> WindowBits::make(const Deployment& deployment, const Mask& ma
                                     const ModelReader& before, const OperatorOutput& after, ThreadPool& pool) {
   WindowBits out(deployment, mask, plan, after);
   const std::vector<WindowSegment>& segments = plan.segments();
+  const std::optional<GuideReader> reader = guide_reader(deployment, mask);
   std::vector<std::vector<RuleSums>> sums(segments.size());
   std::vector<Sha512::Digest> digests(segments.size());
   FirstError failed;
@@ -52,10 +53,8 @@ Result<WindowBits> WindowBits::make(const Deployment& deployment, const Mask& ma
       const std::vector<uint8_t> free = free_indices(plan.geometry(), segments[k].rows, segments[k].masked);
       ZKAPEX_CHECK(check_zeros(theta_u, free));
       for (size_t i = 0; i < x.size(); ++i) x[i] = theta_u[i] - x[i];
-      const SegmentGuide guide(deployment, mask, plan, segments[k], pool);
+      const SegmentGuide guide(deployment.layout(), reader ? &*reader : nullptr, segments[k]);
       sums[k] = sum_moves(segments[k], x, free, guide.integers(pool), pool);
-      const std::vector<Wide> squares = guide.squares();
-      for (size_t g = 0; g < squares.size(); ++g) sums[k][g].guide = squares[g];
       ZKAPEX_TRY(const std::vector<uint64_t> words, out.slacks(segments[k]));
       Sha512 hash;
       hash.update({reinterpret_cast<const uint8_t*>(theta_u.data()), theta_u.size() * sizeof(int64_t)});
@@ -81,17 +80,11 @@ Status WindowBits::set_rules(const std::vector<RuleSums>& sums) {
     if (sums[0].moved != Wide(0)) return error("mask-only may not move weights outside the mask");
     return Done{};
   }
+  ZKAPEX_CHECK(check_rules(deployment_, mask_, sums));
   std::vector<Wide> slacks;
-  for (size_t g = 0; g < sums.size(); ++g) {
+  for (const RuleSums& of_group : sums) {
     for (const Rule& rule : plan_.rules()) {
-      const std::optional<Wide> slack = slack_of(rule, sums[g]);
-      if (!slack && plan_.guided())
-        return error("the step does not meet the request's rule on the {} of tensor '{}'", rule.name,
-                     deployment_.layout().tensors()[plan_.groups()[g].tensor].name);
-      if (!slack)
-        return error(
-            "compensation moves the model further than the deployment's cap of {}/{} allows; more damping moves less",
-            deployment_.parameters().cap_numerator, deployment_.parameters().cap_denominator);
+      const std::optional<Wide> slack = slack_of(rule, of_group);
       if (slack->bit_length() > plan_.slack_bits())
         return error("the {}'s slack does not fit in {} bits", rule.name, plan_.slack_bits());
       slacks.push_back(*slack);

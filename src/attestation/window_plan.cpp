@@ -58,7 +58,7 @@ Result<WindowPlan> WindowPlan::make(const Deployment& deployment, const Mask& ma
   if (segmentation.size() > kMaxForks - plan.projection_.shape.forks())
     return error("the parts of a window are more than {}", kMaxForks);
   ZKAPEX_TRY(std::vector<Segment> segments, make_segments(layout, segmentation));
-  size_t next = 0;  // in the mask
+  size_t next = 0, group = 0;  // in the mask, in the groups
   for (Segment& rows : segments) {
     WindowSegment s;
     s.rows = std::move(rows);
@@ -73,11 +73,12 @@ Result<WindowPlan> WindowPlan::make(const Deployment& deployment, const Mask& ma
       if (index >= end) break;
       s.masked.push_back(static_cast<uint32_t>(index - first));
     }
-    for (size_t g = 0; g < plan.groups_.size(); ++g) {
-      const RowGroup& group = plan.groups_[g];
-      const uint64_t low = std::max(group.first_row, s.rows.first_row);
-      const uint64_t high = std::min(group.first_row + group.rows, s.rows.first_row + s.rows.rows);
-      if (low < high) s.groups.push_back({g, low - s.rows.first_row, high - low});
+    const uint64_t end_row = s.rows.first_row + s.rows.rows;
+    while (plan.groups_[group].first_row + plan.groups_[group].rows <= s.rows.first_row) ++group;
+    for (size_t g = group; g < plan.groups_.size() && plan.groups_[g].first_row < end_row; ++g) {
+      const uint64_t low = std::max(plan.groups_[g].first_row, s.rows.first_row);
+      const uint64_t high = std::min(plan.groups_[g].first_row + plan.groups_[g].rows, end_row);
+      s.groups.push_back({g, low - s.rows.first_row, high - low});
     }
     plan.segments_.push_back(std::move(s));
   }

@@ -17,12 +17,12 @@ struct RowNumbers {
 class SegmentVerifier {
  public:
   SegmentVerifier(const WindowStatement& statement, const WindowPlan& plan, const WindowSegment& segment,
-                  const RuleWeights& rules, ArgumentVerifier& verifier, Receiver& channel)
+                  const RuleWeights& rules, const SegmentGuide& guide, ArgumentVerifier& verifier, Receiver& channel)
       : statement_(statement),
         plan_(plan),
         segment_(segment),
         rules_(rules),
-        guide_(*statement.deployment, *statement.mask, plan, segment, verifier.pool()),
+        guide_(guide),
         verifier_(verifier),
         channel_(channel),
         transcript_(channel.transcript()) {}
@@ -35,8 +35,9 @@ class SegmentVerifier {
     verifier_.add_product({x_r, x_r, values_.x_square});
     if (plan_.compensates()) stationarity();
     open();
-    const std::vector<Wide> squares = guide_.squares();
-    for (size_t g = 0; g < squares.size(); ++g) k += rules_.of(segment_.groups[g]).guide * to_scalar(squares[g]);
+    for (size_t g = 0; g < segment_.groups.size(); ++g) {
+      k += rules_.of(segment_.groups[g]).guide * to_scalar(guide_sums_.squares[g]);
+    }
     return k;
   }
 
@@ -50,8 +51,8 @@ class SegmentVerifier {
       others.claim += challenges_.alpha[1] * to_scalar(plan_.residual_bound()) * committed_slots(segment_, tau_b);
     }
     others.coefficients = [this](std::span<const Scalar> r) {
-      guide_at_r_ = guide_.at(r, verifier_.pool());
-      return joint_coefficients(plan_, segment_, rules_, challenges_, r, guide_at_r_);
+      guide_sums_ = guide_.sums(r, verifier_.pool());
+      return joint_coefficients(plan_, segment_, rules_, challenges_, r, guide_sums_.at_r);
     };
     bits_ = segment_.planes > 0 ? verify_bits(channel_, verifier_, challenges_.bits, std::move(others))
                                 : without_planes(std::move(others));
@@ -75,7 +76,7 @@ class SegmentVerifier {
   void stationarity() {
     const Expression start = values_.y - values_.x() * Scalar::from_u64(plan_.floor());
     const SumcheckClaim first = verify_sumcheck(channel_, "product 1", segment_.variables, 2,
-                                                start + guide_at_r_ * Scalar::from_u64(plan_.pull()));
+                                                start + guide_sums_.at_r * Scalar::from_u64(plan_.pull()));
     rho_ = first.point;
     const std::vector<Expression> vz = channel_.receive("v, z, vz", 3);
     verifier_.require_zero(first.claim - vz[2]);
@@ -148,8 +149,8 @@ class SegmentVerifier {
   const WindowPlan& plan_;
   const WindowSegment& segment_;
   const RuleWeights& rules_;
-  const SegmentGuide guide_;
-  Scalar guide_at_r_;
+  const SegmentGuide& guide_;
+  SegmentGuide::Sums guide_sums_;
   ArgumentVerifier& verifier_;
   Receiver& channel_;
   Transcript& transcript_;
@@ -183,12 +184,14 @@ void WindowRelation::replay(ArgumentVerifier& verifier) const {
   verifier.absorb_rows("projections", projected.shape.later_rows());
   const TernaryMatrix matrix = draw_projection(projected.shape, challenge, projected.number);
   const RuleWeights rules = RuleWeights::draw(plan_, verifier.main());
+  const std::optional<GuideReader> reader = guide_reader(*statement_.deployment, *statement_.mask);
   const std::vector<WindowSegment>& segments = plan_.segments();
   Expression all_rules;
   verifier.for_forks("segment", [&](size_t k, Receiver& channel) {
     if (k >= segments.size())
       return replay_projection(projected.shape, k - segments.size(), matrix, projected.rows, channel, verifier);
-    all_rules += SegmentVerifier(statement_, plan_, segments[k], rules, verifier, channel).run();
+    const SegmentGuide guide(statement_.deployment->layout(), reader ? &*reader : nullptr, segments[k]);
+    all_rules += SegmentVerifier(statement_, plan_, segments[k], rules, guide, verifier, channel).run();
   });
   verifier.require_zero(std::move(all_rules));
 }

@@ -2,13 +2,15 @@
 
 import hashlib
 import json
+import random
 import shutil
 import stat
 import struct
 import subprocess
 import unittest
 
-from attestation_world import (COVERED, COVERED_WEIGHTS, PROGRAM, WithWorld, flip, read_safetensors, write_model, zkapex)
+from attestation_world import (COVERED, COVERED_WEIGHTS, PROGRAM, SHAPES, WithWorld, flip, read_safetensors, write_model,
+                               write_safetensors, zkapex)
 
 
 class Attestation(WithWorld):
@@ -54,6 +56,80 @@ class Attestation(WithWorld):
         data[76:108] = (self.root / "w1.zka").read_bytes()[-32:]
         self.write_framed(self.scratch / "forged.zka", data)
         self.check_rejected("length", proof=self.scratch / "forged.zka")
+
+    def test_guided(self):
+        """A request made from a checkpoint that has unlearned: its step from theta0 is what clients are drawn along."""
+        before = read_safetensors(self.root / "theta0.safetensors")
+        rng = random.Random(5)
+        moved = {name: [v + rng.choice((-0.02, 0.02)) for v in values] for name, values in before.items()}
+        write_safetensors(self.scratch / "far.safetensors", {name: (SHAPES[name], moved[name]) for name in moved})
+        psi, client = self.scratch / "guided.zka", self.copy_of("alice")
+        mask = ["mask", "--deployment", self.root / "deployment.zka", "--window", "w1", "--json", "--pull", "100000"]
+        guide = ["--guide-base", self.root / "theta0.safetensors", "--guide-from", self.scratch / "far.safetensors"]
+        scores = ["--scores", self.root / "scores-w1.zka.safetensors", "--ratio", "0.02"]
+        for flags in (scores, []):  # a mask may be empty
+            made = zkapex(*mask, *guide, *flags, "-o", psi, "--force")
+            self.assertEqual(made.returncode, 0, made)
+            report = json.loads(made.stdout)
+            self.assertEqual((report["operator"], report["pull"], report["progress"]), ("guided", 100000, 0.2))
+            self.assertEqual(report["masked"] == 0, not flags)
+            self.check_accepted(self.unlearn(client, psi, "--force"))
+            run = self.verify(proof=self.scratch / "p.zka", mask=psi, flags=["--json"])
+            self.check_accepted(run)
+            self.assertEqual(json.loads(run.stdout)["operator"], "guided")
+            self.check_rejected("mask", proof=self.scratch / "p.zka")
+        # With so strong a pull and nothing removed, the step is nearly the guide.
+        old, new = (read_safetensors(path) for path in (self.root / "alice.safetensors", self.scratch / "u.safetensors"))
+        name = COVERED[0]
+        steps = [(v - u) * (1 if m > b else -1) for u, v, b, m in zip(old[name], new[name], before[name], moved[name])]
+        self.assertGreater(sum(steps) / len(steps), 0.01)
+        shown = json.loads(zkapex("inspect", "--json", psi).stdout)
+        self.assertEqual((shown["operator"], shown["pull"], shown["masked"]), ("guided", 100000, 0))
+
+        # A guide that is too large for the client; rules that its step cannot meet; rules that ask for nothing.
+        large = zkapex(*mask, *guide, "--guide-scale", "20", "-o", psi, "--force")
+        self.assertEqual(large.returncode, 0, large)
+        self.check_refused(self.unlearn(client, psi, "--force"), "--max-guide")
+        self.check_refused(self.unlearn(client, psi, "--force", "--max-guide", "x"), "--max-guide")
+        strict = zkapex(*mask, *guide, "--progress", "1", "-o", psi, "--force")
+        self.assertEqual(strict.returncode, 0, strict)
+        # A trial tells beforehand, and leaves nothing behind but the model that it was asked for.
+        state = sorted((str(p), p.read_bytes()) for p in client.rglob("*") if p.is_file())
+        tried = zkapex("unlearn", "--client", client, "--mask", psi, "--dry-run", "-o", self.scratch / "tried.safetensors",
+                       "--json")
+        self.assertEqual(tried.returncode, 0, tried)
+        report = json.loads(tried.stdout)
+        self.assertFalse(report["rules_hold"])
+        self.assertIn("rule on its progress", report["broken"])
+        self.assertEqual([t["name"] for t in report["tensors"]], sorted(COVERED))
+        self.assertTrue(all(0.5 < t["progress"] < 1 and 0 < t["distance"] < 0.5 for t in report["tensors"]), report)
+        self.assertNotEqual(read_safetensors(self.scratch / "tried.safetensors")[COVERED[0]], old[COVERED[0]])
+        self.assertEqual(sorted((str(p), p.read_bytes()) for p in client.rglob("*") if p.is_file()), state)
+        trial = ["unlearn", "--client", client, "--mask", psi, "--dry-run"]
+        self.check_refused(zkapex(*trial, "--proof", "p"), "--proof")
+        self.check_refused(zkapex(*trial, "-o", client / "secret.zka", "--force"), "secret.zka")
+        self.check_refused(zkapex(*trial, "--max-guide", "0.01"), "--max-guide")
+        self.check_refused(zkapex("unlearn", "--client", client, "--mask", psi, "--proof", self.scratch / "q"), "--dry-run")
+        self.check_refused(self.unlearn(client, psi, "--force"), "rule on its progress")
+        loose = zkapex(*mask, *guide, "--progress", "0", "--distance", "11", "-o", psi, "--force")
+        self.assertEqual(len(json.loads(loose.stdout)["warnings"]), 2, loose)
+
+    def test_guides_that_are_none(self):
+        mask = ["mask", "--deployment", self.root / "deployment.zka", "--window", "w", "-o", self.scratch / "m.zka"]
+        base = ["--guide-base", self.root / "theta0.safetensors"]
+        guide = [*base, "--guide-from", self.root / "alice.safetensors"]
+        scores = ["--scores", self.root / "scores-w1.zka.safetensors", "--ratio", "0.1"]
+        for flags, message in [
+            (base, "give both"), ([], "give both"), ([*guide, *scores[:2]], "give both"), (scores[2:], "give both"),
+            ([*guide, "--operator", "group-obs"], "has no guide"), ([*scores, "--operator", "guided"], "--guide-from"),
+            ([*guide, "--progress", "2"], "more than all"), ([*guide, "--distance", "0.0001"], "thousandths"),
+            ([*guide, "--distance", "1001"], "thousandths"), ([*guide, "--distance-removed", "far"], "--distance-removed"),
+            ([*guide, "--pull", str(2**40 + 1)], "pull"), ([*guide, "--guide-scale", "1e30"], "larger than any weight"),
+            ([*base, "--guide-from", self.root / "alice-fisher.safetensors"], "alice-fisher.safetensors: "),
+        ]:
+            with self.subTest(flags=flags):
+                self.check_refused(zkapex(*mask, *flags), message)
+        self.assertEqual(list(self.scratch.iterdir()), [])
 
     def test_segments_follow_the_memory_and_any_cut_is_accepted(self):
         self.check_accepted(self.unlearn(self.copy_of("alice"), "w1.zka", "--memory", "400K", "--threads", "1"))

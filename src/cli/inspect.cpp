@@ -54,6 +54,7 @@ Status inspect_mask(const InspectOptions& options, Values& values) {
   values["nonce"] = to_hex(mask->nonce);
   if (mask->predecessor != Sha256::Digest{}) values["predecessor"] = to_hex(mask->predecessor);
   values["masked"] = mask->support.size();
+  describe(mask->guidance, values);
   return Done{};
 }
 

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/random.h"
 #include "cli/work.h"
+#include "parties/describe.h"
 #include "unlearning/guide_from.h"
 #include "unlearning/ranking.h"
 
@@ -156,14 +157,10 @@ Result<Outcome> make_mask(const MaskOptions& options) {
   report.values["masked"] = mask.support.size();
   if (!options.after.empty()) report.values["masked_before"] = before;
   report.values["covered_weights"] = deployment.layout().coordinates();
-  if (mask.guidance) {
-    report.values["pull"] = mask.guidance->pull;
-    report.values["progress"] = mask.guidance->progress / 1000.0;
-    report.values["distance"] = mask.guidance->distance / 1000.0;
-    report.values["distance_removed"] = mask.guidance->distance_removed / 1000.0;
-  }
+  describe(mask.guidance, report.values);
   report.values["nonce"] = to_hex(mask.nonce);
   if (!options.after.empty()) report.values["predecessor"] = to_hex(mask.predecessor);
+  for (std::string& sentence : mask.loose()) warnings.push_back(std::move(sentence));
   report.warnings = std::move(warnings);
   report.print(options.common.json);
   return Outcome::kDone;

@@ -5,6 +5,7 @@
 
 #include "base/hardening.h"
 #include "cli/work.h"
+#include "parties/trial.h"
 #include "parties/unlearn.h"
 
 namespace zkapex::cli {
@@ -15,6 +16,7 @@ struct UnlearnOptions {
   CommonFlags common;
   UnlearnRequest request;
   std::string max_guide = "0.5";
+  bool dry_run = false;
 };
 
 // Which tensors the model now has in a wider type, by types.
@@ -27,12 +29,40 @@ void describe(const std::vector<Widened>& widened, nlohmann::ordered_json& value
   }
 }
 
+Result<Outcome> run_trial(const UnlearnRequest& request, const CommonFlags& common) {
+  Work work(common);
+  ZKAPEX_TRY(const TrialReport tried,
+             try_unlearning(
+                 {{request.client, request.mask, request.model, request.store, request.max_guide}, request.model_out},
+                 work.settings()));
+  Report report{.headline = tried.broken.empty() ? "a trial: the request's rules hold; nothing was proved or kept"
+                                                 : fmt::format("a trial: {}", tried.broken)};
+  report.values["operator"] = name(tried.op);
+  report.values["masked"] = tried.masked;
+  report.values["rules_hold"] = tried.broken.empty();
+  if (!tried.broken.empty()) report.values["broken"] = tried.broken;
+  auto& tensors = report.values["tensors"] = nlohmann::ordered_json::array();
+  for (const TrialReport::Tensor& tensor : tried.tensors) {
+    tensors.push_back({{"name", tensor.name}, {"progress", tensor.progress}, {"distance", tensor.distance}});
+  }
+  describe(tried.widened, report.values);
+  report.values["seconds"] = timings_as_json(tried.seconds);
+  report.print(common.json);
+  return Outcome::kDone;
+}
+
 Result<Outcome> run_unlearn(const UnlearnOptions& options) {
   UnlearnRequest request = options.request;
   const Result<Decimal> most = Decimal::parse(options.max_guide);
   if (!most) return most.error().within("--max-guide");
   request.max_guide = *most;
   ZKAPEX_CHECK(keep_memory_private());
+  if (options.dry_run) {
+    if (!request.proof_out.empty()) return error("--dry-run makes no proof: leave out --proof");
+    return run_trial(request, options.common);
+  }
+  if (request.model_out.empty() || request.proof_out.empty())
+    return error("-o and --proof say where the model and the proof go: give both, or --dry-run");
   Work work(options.common);
   ZKAPEX_TRY(const UnlearnReport done, unlearn(request, work.settings()));
   Report report{.headline = fmt::format("{}: unlearned; send {}, then settle what the provider says",
@@ -63,8 +93,11 @@ void add_unlearn(Command parent, Action& action) {
   const Command command = parent.add_command("unlearn", "Apply a mask to the client's model, and prove it (client)");
   command.add_option("--client", request.client, "The client's folder").required();
   command.add_option("--mask", request.mask, "The window's mask file").required();
-  command.add_option("-o,--output", request.model_out, "The unlearned model to write: safetensors").required();
-  command.add_option("--proof", request.proof_out, "The proof file to write").required();
+  command.add_option("-o,--output", request.model_out, "The unlearned model to write: safetensors");
+  command.add_option("--proof", request.proof_out, "The proof file to write");
+  command.add_flag(
+      "--dry-run", options->dry_run,
+      "Only show what the request would do: its rules, and with -o the model, to evaluate before you decide");
   command.add_option("--model", request.model, "Where the registered model is now, if it moved");
   command.add_option("--curvature", request.store, "Where the curvature store is now, if it moved");
   command
@@ -82,7 +115,8 @@ void add_unlearn(Command parent, Action& action) {
       "in\n"
       "F32, or else in F64, and the report says so.\n\n"
       "Examples:\n"
-      "  zkapex unlearn --client client --mask psi.zka -o unlearned.safetensors --proof proof.zka");
+      "  zkapex unlearn --client client --mask psi.zka -o unlearned.safetensors --proof proof.zka\n"
+      "  zkapex unlearn --client client --mask psi.zka --dry-run -o tried.safetensors");
   command.runs(action, [options] { return run_unlearn(*options); });
 }
 

@@ -8,6 +8,12 @@ std::string certified_error(const Deployment& deployment, Operator op) {
   return op == Operator::kMaskOnly ? "0" : deployment.parameters().error.text();
 }
 
+std::vector<std::string> loose_parameters(const Deployment& deployment, const Mask& mask) {
+  std::vector<std::string> out = deployment.loose();
+  for (std::string& sentence : mask.loose()) out.push_back(std::move(sentence));
+  return out;
+}
+
 std::vector<std::string> not_proved() {
   return {"that the curvature was computed from the client's own data",
           "that the client uses the new model and keeps no copy of the old one"};
@@ -37,7 +43,7 @@ nlohmann::ordered_json as_json(const Deployment& deployment, const Mask& mask, c
     out["operator"] = name(mask.op);
     out["certified_error"] = certified_error(deployment, mask.op);
     out["masked"] = mask.support.size();
-    if (const auto loose = deployment.loose(); !loose.empty()) out["loose"] = loose;
+    if (const auto loose = loose_parameters(deployment, mask); !loose.empty()) out["loose"] = loose;
     out["not_proved"] = not_proved();
   }
   out["proof_bytes"] = judgement.proof_bytes;

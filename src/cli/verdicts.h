@@ -9,6 +9,8 @@
 namespace zkapex::cli {
 
 // How far a certified window may be from its operator.
+// Sentences on what of deployment and request asks little of a client.
+[[nodiscard]] std::vector<std::string> loose_parameters(const Deployment& deployment, const Mask& mask);
 [[nodiscard]] std::string certified_error(const Deployment& deployment, Operator op);
 
 // What every accepted window leaves unproved, as sentences.

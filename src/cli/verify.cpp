@@ -70,7 +70,7 @@ void print_batch(const VerifyOptions& options, const Provider& provider, const s
                                    certified_error(deployment, provider.mask.op)));
     }
     fmt::print("window {}: {} accepted, {} rejected\n", in_quotes(provider.mask.window), accepted, rejected);
-    for (const std::string& loose : deployment.loose()) fmt::print("loose: {}\n", loose);
+    for (const std::string& loose : loose_parameters(deployment, provider.mask)) fmt::print("loose: {}\n", loose);
     print_advice(judgements);
     return;
   }

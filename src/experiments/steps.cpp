@@ -109,6 +109,7 @@ Result<ObsSummary> apply_operator(const Deployment& deployment, const Mask& mask
     return Done{};
   };
   ZKAPEX_TRY(ObsSummary summary, apply_group_obs(deployment, mask, curvature, read, sink, pool));
+  ZKAPEX_CHECK(check_rules(deployment, mask, summary.groups));
   return catch_torch([&]() -> Result<ObsSummary> {
     const at::NoGradGuard no_gradients;
     for (size_t k = 0; k < covered.size(); ++k) {

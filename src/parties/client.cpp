@@ -31,13 +31,14 @@ Result<AppliedOperator> apply_mask(const Client& client, const Mask& mask, Unlea
 Result<RegistrationPlan> plan_registration(const Deployment& deployment, const WorkSettings& settings) {
   const Layout& layout = deployment.layout();
   const MemoryPlan memory(layout, settings.memory);
-  return RegistrationPlan::make(deployment, cut_rows(layout.rows(), memory.rows_per_segment()));
+  return RegistrationPlan::make(deployment, cut_rows(layout.rows(), memory.rows_per_segment(false)));
 }
 
 Result<WindowPlan> plan_window(const Deployment& deployment, const Mask& mask, const WorkSettings& settings) {
   const Layout& layout = deployment.layout();
   const MemoryPlan memory(layout, settings.memory);
-  return WindowPlan::make(deployment, mask, cut_rows(layout.rows(), memory.rows_per_segment()));
+  const uint64_t rows = memory.rows_per_segment(mask.guidance.has_value());
+  return WindowPlan::make(deployment, mask, cut_rows(layout.rows(), rows));
 }
 
 Result<NewRegistration> make_registration(const Deployment& deployment, const std::string& client,

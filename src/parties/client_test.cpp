@@ -341,6 +341,12 @@ TEST_F(ClientTest, AGuideBeyondTheLimitIsRefused) {
   compute("guided");
   with_guide(0.8);
   EXPECT_TRUE(says(refusal(window("guided", "b")), "further than 5e-1 times the size of its weights"));
+  {
+    Mask asks = *Mask::parse(bytes(at("guided.zka")));
+    asks.guidance->pull = 0;
+    ASSERT_TRUE(write_file(at("asks.zka"), asks.serialize(), {.overwrite = true}).ok());
+    EXPECT_TRUE(says(refusal(window("asks", "b")), "a guide and no pull"));
+  }
   UnlearnRequest careless = window("guided", "b");
   careless.max_guide = {.digits = 3, .places = 0};
   EXPECT_EQ(refusal(careless), "");

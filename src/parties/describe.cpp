@@ -26,4 +26,13 @@ void describe(const Deployment& deployment, nlohmann::ordered_json& values) {
   values["loose"] = deployment.loose();
 }
 
+void describe(const std::optional<Guidance>& guidance, nlohmann::ordered_json& values) {
+  if (!guidance) return;
+  const auto fraction = [](uint32_t thousandths) { return thousandths / static_cast<double>(Guidance::kThousand); };
+  values["pull"] = guidance->pull;
+  values["progress"] = fraction(guidance->progress);
+  values["distance"] = fraction(guidance->distance);
+  values["distance_removed"] = fraction(guidance->distance_removed);
+}
+
 }  // namespace zkapex

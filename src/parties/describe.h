@@ -1,11 +1,14 @@
-// What a deployment fixes, as named values: a part of reports.
+// What a deployment fixes, and a guide, as named values: a part of reports.
 #pragma once
 
 #include "base/json.h"
 #include "unlearning/deployment.h"
+#include "unlearning/mask.h"
 
 namespace zkapex {
 
 void describe(const Deployment& deployment, nlohmann::ordered_json& values);
+// Nothing where there is none.
+void describe(const std::optional<Guidance>& guidance, nlohmann::ordered_json& values);
 
 }  // namespace zkapex

@@ -25,6 +25,9 @@ Result<Wide> sum_of_squares(const Client& client, const LayoutTensor& tensor) {
 Status check_guide(const Client& client, const Mask& mask, const Decimal& most) {
   if (!mask.guidance) return Done{};
   const Layout& layout = client.deployment->layout();
+  const std::vector<uint64_t>& scales = mask.guidance->guide.scales;
+  if (mask.guidance->pull == 0 && std::ranges::any_of(scales, [](uint64_t scale) { return scale != 0; }))
+    return error("the request has a guide and no pull: it changes nothing, and answers would tell of the model");
   const std::vector<Wide> guide = GuideReader(layout, mask.support, mask.guidance->guide).squares();
   Wide unit(1);
   for (uint32_t k = 0; k < most.places; ++k) unit = unit * Wide(10);

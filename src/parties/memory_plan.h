@@ -10,8 +10,8 @@ class MemoryPlan {
  public:
   MemoryPlan(const Layout& layout, uint64_t budget) : row_(layout.geometry().row), budget_(budget) {}
 
-  // Covered rows that are proved together: a power of two.
-  [[nodiscard]] uint64_t rows_per_segment() const;
+  // Covered rows that are proved together: a power of two. A guide takes memory of its own.
+  [[nodiscard]] uint64_t rows_per_segment(bool guided) const;
   // Bytes of the curvature that are committed together.
   [[nodiscard]] uint64_t registration_batch() const { return budget_ / 4; }
 

@@ -92,10 +92,31 @@ void require_refused(bool accepted) {
   if (accepted) std::abort();
 }
 
+// A guide that fits the deployment, with numbers of the input's choice.
+Guidance some_guidance(const Deployment& deployment, const Mask& mask, Choices& choices) {
+  const Layout& layout = deployment.layout();
+  const auto next = [&](uint64_t count) { return choices.next() % count; };
+  Guidance out{.pull = next(256) << next(40),
+               .progress = static_cast<uint32_t>(4 * next(251)),
+               .distance = static_cast<uint32_t>(next(256) << next(12)),
+               .distance_removed = static_cast<uint32_t>(next(256) << next(12)),
+               .guide = {}};
+  for (size_t k = 0; k < layout.covered().size(); ++k) {
+    out.guide.scales.push_back(next(256) % (static_cast<uint64_t>(deployment.parameters().weights.max()) + 1));
+  }
+  for (uint64_t b = 0; b < layout.blocks(); ++b) out.guide.levels.push_back(static_cast<uint8_t>(next(16)));
+  const uint64_t trits = layout.coordinates() - mask.support.size();
+  for (uint64_t k = 0; k < trits; k += Guide::kTritsPerByte) {
+    out.guide.trits.push_back(k + Guide::kTritsPerByte <= trits ? static_cast<uint8_t>(next(243)) : 0);
+  }
+  return out;
+}
+
 void fuzz_window(Provider& provider, Choices choices) {
   ProofFile file;
   Mask mask = provider.mask;
-  mask.op = choices.next() % 2 == 0 ? Operator::kGroupObs : Operator::kMaskOnly;
+  mask.op = kOperators[choices.next() % kOperators.size()];
+  if (mask.op == Operator::kGuided) mask.guidance = some_guidance(provider.deployment, mask, choices);
   file.segmentation = cut(provider.deployment.layout().rows(), choices);
   const auto plan = WindowPlan::make(provider.deployment, mask, file.segmentation);
   if (plan.ok()) file.proof = well_formed_proof(plan->shape(), provider, choices);

@@ -31,9 +31,9 @@ struct ObsSummary {
   std::vector<RuleSums> groups;                      // over each of row_groups()
 };
 
-// Group-OBS, or guided. Refused: a mask or a store that belongs to another deployment, a block whose solution does not
-// meet the bound, and a step that does not meet the request's rules. The results do not depend on the number of
-// threads.
+// Group-OBS, or guided. Refused: a mask or a store that belongs to another deployment, and a block whose solution does
+// not meet the bound. Whether the step meets the request's rules is for check_rules to say. The results do not depend
+// on the number of threads.
 Result<ObsSummary> apply_group_obs(const Deployment& deployment, const Mask& mask, const StoreReader& store,
                                    const BlockReader& read, const BlockSink& sink, ThreadPool& pool);
 

@@ -63,14 +63,17 @@ class ApplyTest : public ::testing::Test {
     const auto read = checkpoint_blocks(*deployment_, *checkpoint_);
     if (!read.ok()) return read.error();
     uint64_t next = 0;
-    return apply_group_obs(
-        *deployment_, mask_, *store_, *read,
-        [&](uint64_t block, std::span<const int64_t> theta, const ObsOutcome&) -> Status {
-          EXPECT_EQ(block, next++);
-          out.insert(out.end(), theta.begin(), theta.end());
-          return Done{};
-        },
-        pool);
+    ZKAPEX_TRY(const ObsSummary summary,
+               apply_group_obs(
+                   *deployment_, mask_, *store_, *read,
+                   [&](uint64_t block, std::span<const int64_t> theta, const ObsOutcome&) -> Status {
+                     EXPECT_EQ(block, next++);
+                     out.insert(out.end(), theta.begin(), theta.end());
+                     return Done{};
+                   },
+                   pool));
+    ZKAPEX_CHECK(check_rules(*deployment_, mask_, summary.groups));
+    return summary;
   }
 
   Path folder_;
@@ -145,7 +148,9 @@ TEST_F(ApplyTest, TheCapIsExact) {
   ASSERT_TRUE(writer->append(factors).ok());
   ASSERT_TRUE(writer->finish().ok());
   const StoreReader copied = *StoreReader::open(folder_ / "again");
-  const auto capped = apply_group_obs(strict, mask_, copied, *read, sink, pool);
+  const auto applied = apply_group_obs(strict, mask_, copied, *read, sink, pool);
+  ASSERT_TRUE(applied.ok()) << applied.error().message;
+  const Status capped = check_rules(strict, mask_, applied->groups);
   ASSERT_FALSE(capped.ok());
   EXPECT_NE(capped.error().message.find("cap"), std::string::npos) << capped.error().message;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "unlearning/deployment.h"
 
@@ -24,6 +25,19 @@ const std::array<Digits, kBytes>& unpacked() {
         trit = static_cast<uint8_t>(rest % kBase);
         rest /= kBase;
       }
+    }
+    return out;
+  }();
+  return table;
+}
+
+// The signs of every byte's trits, and three zeros.
+const std::array<std::array<int8_t, 8>, kBytes>& signs_of_bytes() {
+  static const auto table = [] {
+    constexpr std::array<int8_t, kBase> kSign = {0, 1, -1};
+    std::array<std::array<int8_t, 8>, kBytes> out{};
+    for (unsigned byte = 0; byte < kBytes; ++byte) {
+      for (unsigned k = 0; k < Guide::kTritsPerByte; ++k) out[byte][k] = kSign[unpacked()[byte][k]];
     }
     return out;
   }();
@@ -108,20 +122,26 @@ uint64_t GuideReader::magnitude(uint64_t block) const {
 
 void GuideReader::signs(uint64_t block, std::span<int8_t> out) const {
   const Layout::Block at = layout_.block(block);
-  auto masked = std::lower_bound(masked_.begin(), masked_.end(), at.first_coordinate);
-  uint64_t trit = at.first_coordinate - static_cast<uint64_t>(masked - masked_.begin());
-  constexpr std::array<int8_t, kBase> kSign = {0, 1, -1};
-  const Digits* digits = nullptr;
-  for (uint64_t k = 0; k < at.count; ++k) {
-    if (masked != masked_.end() && *masked == at.first_coordinate + k) {
-      out[k] = 0;
-      ++masked;
-      continue;
-    }
-    if (digits == nullptr || trit % Guide::kTritsPerByte == 0)
-      digits = &unpacked()[guide_.trits[trit / Guide::kTritsPerByte]];
-    out[k] = kSign[(*digits)[trit++ % Guide::kTritsPerByte]];
+  const auto first = std::lower_bound(masked_.begin(), masked_.end(), at.first_coordinate);
+  const auto last = std::lower_bound(first, masked_.end(), at.first_coordinate + at.count);
+  const uint64_t trit = at.first_coordinate - static_cast<uint64_t>(first - masked_.begin());
+  const uint64_t count = at.count - static_cast<uint64_t>(last - first);
+  // Whole bytes, eight signs at a time of which the last three are overwritten; then apart where the mask is.
+  std::array<int8_t, Geometry::kMaxBlock + 16> run;
+  const uint64_t first_byte = trit / Guide::kTritsPerByte, offset = trit % Guide::kTritsPerByte;
+  for (uint64_t k = 0; k * Guide::kTritsPerByte < offset + count; ++k) {
+    std::memcpy(run.data() + k * Guide::kTritsPerByte, signs_of_bytes()[guide_.trits[first_byte + k]].data(), 8);
   }
+  const int8_t* from = run.data() + offset;
+  uint64_t next = 0;
+  for (auto masked = first; masked != last; ++masked, ++next) {
+    const uint64_t place = *masked - at.first_coordinate;
+    std::copy_n(from, place - next, out.begin() + static_cast<ptrdiff_t>(next));
+    from += place - next;
+    next = place;
+    out[next] = 0;
+  }
+  std::copy_n(from, at.count - next, out.begin() + static_cast<ptrdiff_t>(next));
 }
 
 void GuideReader::read(uint64_t block, std::span<int64_t> out) const {

@@ -83,6 +83,37 @@ TEST_F(GuideTest, PointsWhereTheDisplacementDoes) {
   }
 }
 
+// With any mask: trit by trit, in the order of the weights that it leaves.
+TEST_F(GuideTest, SignsAreTheTritsAroundTheMask) {
+  std::mt19937_64 rng(4);
+  for (const uint64_t one_in : {1, 2, 3, 10, 1000}) {
+    for (int again = 0; again < 10; ++again) {
+      masked_.clear();
+      for (uint64_t c = 0; c < layout().coordinates(); ++c)
+        if (rng() % one_in == 0) masked_.push_back(c);
+      const uint64_t left = layout().coordinates() - masked_.size();
+      Guide guide{std::vector<uint64_t>(2, 7), std::vector<uint8_t>(layout().blocks(), 15), {}};
+      std::vector<int64_t> trits;
+      constexpr int64_t kDelta[] = {0, 7, -7};
+      for (uint64_t k = 0; k < left; k += 5) {
+        unsigned byte = 0, place = 1;
+        for (uint64_t t = k; t < std::min(k + 5, left); ++t, place *= 3) {
+          const auto trit = static_cast<unsigned>(rng() % 3);
+          byte += trit * place;
+          trits.push_back(kDelta[trit]);
+        }
+        guide.trits.push_back(static_cast<uint8_t>(byte));
+      }
+      ASSERT_TRUE(guide.check_for(*deployment_, masked_).ok());
+      std::vector<int64_t> expected;
+      for (uint64_t c = 0, next = 0; c < layout().coordinates(); ++c) {
+        expected.push_back(std::ranges::binary_search(masked_, c) ? 0 : trits[next++]);
+      }
+      EXPECT_EQ(all(guide), expected);
+    }
+  }
+}
+
 TEST_F(GuideTest, LevelsAreHalfPowersOfTwo) {
   EXPECT_EQ(Guide::magnitude(1 << 20, 0), 0U);
   EXPECT_EQ(Guide::magnitude(1 << 20, 15), 1U << 20);

@@ -189,6 +189,15 @@ Status Mask::check_for(const Deployment& of) const {
   return Done{};
 }
 
+std::vector<std::string> Mask::loose() const {
+  std::vector<std::string> out;
+  if (guidance && guidance->progress == 0)
+    out.emplace_back("the request asks for no progress: a client need not follow its guide");
+  if (guidance && std::max(guidance->distance, guidance->distance_removed) > 10 * Guidance::kThousand)
+    out.emplace_back("the request allows distances above 10: a client may stay far from where its guide draws it");
+  return out;
+}
+
 bool Mask::contains(const Mask& earlier) const { return std::ranges::includes(support, earlier.support); }
 
 void Mask::continue_from(const Mask& earlier) {
@@ -216,7 +225,7 @@ Bytes Mask::content() const {
   return out.take();
 }
 
-Result<Mask> Mask::parse(ByteView file) {
+Result<Mask> Mask::parse(ByteView file, uint64_t most) {
   ZKAPEX_TRY(const ByteView body, unframe(kKind, file));
   ByteReader in(body);
   Mask out;
@@ -227,6 +236,7 @@ Result<Mask> Mask::parse(ByteView file) {
   ZKAPEX_TRY(const uint8_t number, in.u8());
   ZKAPEX_TRY(out.op, operator_numbered(number));
   ZKAPEX_TRY(const uint64_t count, in.u64());
+  if (count > most) return error("the mask names {} coordinates, the layout has {}", count, most);
   ZKAPEX_TRY(const uint8_t k, in.u8());
   ZKAPEX_TRY(const uint64_t length, in.u64());
   ZKAPEX_TRY(const ByteView gaps, in.raw(length));

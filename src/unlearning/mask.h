@@ -52,6 +52,8 @@ struct Mask {
   Status check() const;
   // Made for this deployment, with coordinates that it has and a guide that fits it.
   Status check_for(const Deployment& deployment) const;
+  // One sentence for each rule that asks little of a client: no progress, a distance above 10.
+  [[nodiscard]] std::vector<std::string> loose() const;
   // Every coordinate of `earlier` is one of this mask: what was removed before is removed again.
   [[nodiscard]] bool contains(const Mask& earlier) const;
   // Adds the coordinates of `earlier`, of the same deployment, and names it as the predecessor. Before a guide is made,
@@ -62,7 +64,8 @@ struct Mask {
   // index at a density of 4 %, 1.02 at 1 %.
   // Canonical: one encoding per mask, and parse accepts no other. Only after check().
   [[nodiscard]] Bytes serialize() const { return frame(kKind, content()); }
-  static Result<Mask> parse(ByteView file);
+  // `most`: coordinates that there can be, where that is known; a byte of the file may stand for eight of them.
+  static Result<Mask> parse(ByteView file, uint64_t most = ~uint64_t{0});
   [[nodiscard]] Sha256::Digest digest() const { return frame_digest(kKind, content()); }
 
  private:

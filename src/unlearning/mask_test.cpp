@@ -153,6 +153,26 @@ TEST(Mask, RefusesOtherCodesOfItsGaps) {
   says(with_gaps(1, 63, over), "over 64 bits");
 }
 
+TEST(Mask, HasNoMoreCoordinatesThanThereCanBe) {
+  const Bytes file = sample({0, 1, 2}).serialize();
+  EXPECT_TRUE(Mask::parse(file, 3).ok());
+  const auto mask = Mask::parse(file, 2);
+  ASSERT_FALSE(mask.ok());
+  EXPECT_EQ(mask.error().message, "the mask names 3 coordinates, the layout has 2");
+}
+
+TEST(Mask, SaysWhichRulesAreLoose) {
+  Mask mask = sample({1});
+  EXPECT_TRUE(mask.loose().empty());
+  mask.op = Operator::kGuided;
+  mask.guidance = {1, 1, 10'000, 10'000, {}};
+  EXPECT_TRUE(mask.loose().empty());
+  mask.guidance = {1, 0, 10'001, 0, {}};
+  EXPECT_EQ(mask.loose().size(), 2U);
+  mask.guidance = {1, 1, 0, 10'001, {}};
+  EXPECT_EQ(mask.loose().size(), 1U);
+}
+
 TEST(Mask, ChecksItsFields) {
   EXPECT_FALSE(sample({}).check().ok());
   EXPECT_FALSE(sample({1, 1}).check().ok());

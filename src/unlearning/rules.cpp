@@ -62,4 +62,24 @@ std::vector<RowGroup> row_groups(const Layout& layout, const Mask& mask) {
   return out;
 }
 
+Status check_rules(const Deployment& deployment, const Mask& mask, std::span<const RuleSums> sums) {
+  const Layout& layout = deployment.layout();
+  const std::vector<RowGroup> groups = row_groups(layout, mask);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    for (const Rule& rule : rules_of(deployment.parameters(), mask)) {
+      if (slack_of(rule, sums[g])) continue;
+      if (mask.op == Operator::kGroupObs)
+        return error(
+            "compensation moves the model more than {}/{} times what the mask removes (in squares): the cap of the "
+            "deployment forbids it; more damping moves less",
+            deployment.parameters().cap_numerator, deployment.parameters().cap_denominator);
+      return error(
+          "tensor '{}' does not meet the request's rule on its {}: this model's curvature keeps it too far from where "
+          "the guide draws it",
+          layout.tensors()[groups[g].tensor].name, rule.name);
+    }
+  }
+  return Done{};
+}
+
 }  // namespace zkapex

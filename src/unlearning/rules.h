@@ -8,6 +8,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,7 @@
 
 namespace zkapex {
 
+class Deployment;
 struct Mask;
 struct Parameters;
 
@@ -48,5 +50,8 @@ struct RowGroup {
 };
 // Each covered tensor for guided, else the whole model.
 [[nodiscard]] std::vector<RowGroup> row_groups(const Layout& layout, const Mask& mask);
+
+// Every rule in every group, by its sums; the error names the first that does not hold.
+[[nodiscard]] Status check_rules(const Deployment& deployment, const Mask& mask, std::span<const RuleSums> sums);
 
 }  // namespace zkapex

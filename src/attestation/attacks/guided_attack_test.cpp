@@ -130,6 +130,38 @@ TEST_F(GuidedAttack, ProgressInOneTensorOnly) {
   expect_false(attack(window, witness, honest));
 }
 
+// Nor does one rule of a tensor make up for another: here the distance has what progress lacks.
+TEST_F(GuidedAttack, TheDistancePaysForProgress) {
+  TestWindow window(options(3), pool_);
+  window.mask.guidance->progress = 1000;
+  window.mask.guidance->distance = 1'000'000;
+  WindowWitness witness = WindowWitness::of(window);
+  for (size_t g = 0; g < 2; ++g) {
+    const RuleSums sums = window.rule_sums()[g];
+    ASSERT_FALSE(slack(window, g, kProgress));
+    const Wide lacks = Wide(1000) * (sums.guide + sums.backward - sums.forward);
+    Wide& pays = witness.rule_slacks[g * kRules + kDistance];
+    ASSERT_LT(lacks, pays);
+    pays = pays - lacks;
+  }
+  Liar honest;
+  expect_false(attack(window, witness, honest));
+}
+
+// The value at r of any of the rules' planes, the first or a later one, is opened.
+TEST_F(GuidedAttack, LieInARulePlane) {
+  const TestWindow window = with_false_residual({.tensors = {40, 20}, .op = Operator::kGuided});
+  const size_t first = kFirstSlack + window.plan().slack_planes(), planes = window.plan().rule_planes();
+  ASSERT_EQ(planes, 6U);
+  for (const size_t plane : {size_t{0}, size_t{1}, planes - 1}) {
+    expect_false(window, [&](Liar& liar, bool&) {
+      liar.at("segment 0", "joint evaluations", [&](auto values, auto coefficients, const Scalar& gap) {
+        Liar::close_gap(first + plane)(values, coefficients, gap);
+      });
+    });
+  }
+}
+
 // A curvature that holds every direction alike, L = c H with H a Hadamard matrix, ignores the guide.
 TEST_F(GuidedAttack, ACurvatureThatIgnoresTheGuide) {
   WindowOptions of = options();

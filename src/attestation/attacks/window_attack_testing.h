@@ -16,7 +16,7 @@ class WindowAttack : public ::testing::Test {
   TestWindow with_false_residual(const WindowOptions& options = {.tensors = {40}}) {
     TestWindow window(options, pool_);
     window.theta_u[free_index(window)] += 900;
-    EXPECT_GT(window.residual(0), window.deployment->residual_bound());
+    EXPECT_GT(window.residual(0), window.plan().residual_bound());
     return window;
   }
   // A window that moves weights where the deployment's cap is 0.

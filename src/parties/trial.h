@@ -1,0 +1,29 @@
+// What a request would do to a client's model, before the client decides: the operator without a proof.
+#pragma once
+
+#include "parties/client_window.h"
+#include "parties/unlearned_file.h"
+
+namespace zkapex {
+
+struct TrialRequest {
+  WindowSources sources;
+  Path model_out;  // where the model goes that would come out; empty for nowhere
+};
+struct TrialReport {
+  struct Tensor {
+    std::string name;
+    double progress = 0, distance = 0;  // Σ Δ x / ΣΔ², Σ_C (x − Δ)² / ΣΔ²
+  };
+  Operator op = Operator::kGroupObs;
+  uint64_t masked = 0;
+  ObsSummary summary;
+  std::vector<Tensor> tensors;  // covered ones that the guide draws anywhere
+  std::string broken;           // the first rule that does not hold; empty if all do
+  std::vector<Widened> widened;
+  Timings seconds;
+};
+// The client's state is not touched, and nothing of the trial is kept but the model that is asked for.
+[[nodiscard]] Result<TrialReport> try_unlearning(const TrialRequest& request, const WorkSettings& settings);
+
+}  // namespace zkapex
