@@ -116,7 +116,8 @@ uint32_t Parameters::curvature_range_bits() const { return curvature_bits + log2
 Status check_no_wrap(const Geometry& g, const Parameters& p, uint64_t padded_size, uint32_t slack_bits, uint64_t pull,
                      std::span<const Rule> rules) {
   const auto size = [](int64_t v) { return Wide(v < 0 ? -static_cast<uint64_t>(v) : static_cast<uint64_t>(v)); };
-  const Wide move = Wide(2) * (Wide::power_of_two(p.weight_bits()) - Wide(1)), guide = size(p.weights.max());
+  const Wide move = Wide(2) * (Wide::power_of_two(p.weight_bits()) - Wide(1));
+  const Wide guide = Wide::power_of_two(p.weights.width - 1) - Wide(1);
   // The largest |y|: every entry of the S x S square is bounded, triangular or not.
   const Wide entry = Wide::power_of_two(p.curvature_range_bits()) - Wide(1);
   const Wide curved = Wide(g.stride()) * Wide(g.block) * entry * entry + Wide(p.floor) + Wide(pull);
