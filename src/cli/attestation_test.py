@@ -120,7 +120,7 @@ class Attestation(WithWorld):
         guide = [*base, "--guide-from", self.root / "alice.safetensors"]
         scores = ["--scores", self.root / "scores-w1.zka.safetensors", "--ratio", "0.1"]
         for flags, message in [
-            (base, "give both"), ([], "give both"), ([*guide, *scores[:2]], "give both"), (scores[2:], "give both"),
+            (base, "a guide is the way"), ([], "give both"), ([*guide, *scores[:2]], "give both"), (scores[2:], "give both"),
             ([*guide, "--operator", "group-obs"], "has no guide"), ([*scores, "--operator", "guided"], "--guide-from"),
             ([*guide, "--progress", "2"], "more than all"), ([*guide, "--distance", "0.0001"], "thousandths"),
             ([*guide, "--distance", "1001"], "thousandths"), ([*guide, "--distance-removed", "far"], "--distance-removed"),
