@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "attestation/public_terms.h"
+#include "attestation/rule_terms.h"
 #include "attestation/segment_guide.h"
 #include "base/bits.h"
 #include "base/first_error.h"
@@ -40,6 +41,11 @@ class WeighedColumns {
   UnsetVector<int128> wide_entries_;
 };
 
+UnsetVector<int64_t> guide_integers(const WindowStatement& statement, const WindowSegment& segment, ThreadPool& pool) {
+  const std::optional<GuideReader> reader = guide_reader(*statement.deployment, *statement.mask);
+  return SegmentGuide(statement.deployment->layout(), reader ? &*reader : nullptr, segment).integers(pool);
+}
+
 class SegmentProver {
  public:
   SegmentProver(const WindowStatement& statement, const WindowPlan& plan, const WindowSegment& segment,
@@ -56,9 +62,7 @@ class SegmentProver {
         transcript_(channel.transcript()),
         prover_(prover),
         pool_(prover.pool()),
-        reader_(guide_reader(*statement.deployment, *statement.mask)),
-        guide_(statement.deployment->layout(), reader_ ? &*reader_ : nullptr, segment),
-        guide_table_(guide_.integers(pool_)) {}
+        guide_table_(guide_integers(statement, segment, pool_)) {}
 
   Status run(SegmentWitness witness, const SegmentRows& rows) {
     tables_ = std::move(witness);
@@ -126,7 +130,8 @@ class SegmentProver {
 
   // docs/window.md, section 3: everything that is summed over i, in one sumcheck; then the rounds over the planes.
   void joint() {
-    const Scalar k = channel_.send("K", {rule_sum() - tables_.rule_slack})[0];
+    const std::vector<RuleSums> sums = sum_moves(segment_, tables_.x, tables_.free, guide_table_, pool_);
+    const Scalar k = channel_.send("K", {weigh(sums, segment_, rules_) - tables_.rule_slack})[0];
     challenges_.draw(transcript_, segment_);
     const std::vector<Scalar>& alpha = challenges_.alpha;
 
@@ -164,14 +169,16 @@ class SegmentProver {
       }
       others.claim += alpha[1] * to_scalar(plan_.residual_bound()) * committed_slots(segment_, tau_b);
     }
-    add_rule_terms(others, kX, kHeld, held_bytes);
+    const RuleTables rule_tables{kX, kHeld, static_cast<unsigned>(others.tables.size()), held_bytes};
+    if (plan_.guided()) others.tables.push_back({guide_table_});
+    add_rule_terms(plan_, segment_, rules_, alpha[2], rule_tables, others);
     others.end = [&](const SumcheckProof& end) -> ProverTerms::End {
       const Scalar x_r = end.tables[kX];
       std::vector<Scalar> values;
       if (plan_.compensates()) values = {end.tables[kY], end.tables[kY] * end.tables[kY]};
       values.insert(values.end(), {x_r * x_r, end.tables[kThetaU], end.tables[kThetaU] - x_r});
       values.insert(values.end(), end.planes.begin(), end.planes.end());
-      guide_at_r_ = guide_.sums(end.point, pool_).at_r;
+      if (plan_.guided()) guide_at_r_ = end.tables[rule_tables.guide];
       return {std::move(values), joint_coefficients(plan_, segment_, rules_, challenges_, end.point, guide_at_r_)};
     };
     bits_ = segment_.planes > 0
@@ -194,50 +201,6 @@ class SegmentProver {
     ProverTerms::End last = others.end(end);
     return {
         end.point, {}, channel_.send(others.labels.message, std::move(last.values), last.coefficients, end.claim), {}};
-  }
-
-  // α_2 Σ_i [(removed m_i + moved u_i) x_i² + followed Δ_i x_i], with the weights of the group that i is in.
-  void add_rule_terms(ProverTerms& others, unsigned x, unsigned held, std::span<const uint8_t> held_bytes) const {
-    const Scalar& alpha = challenges_.alpha[2];
-    const auto next = [&] { return static_cast<unsigned>(others.tables.size()); };
-    const unsigned guide = next();
-    if (plan_.guided()) others.tables.push_back({guide_table_});
-    if (segment_.groups.size() == 1) {  // the same everywhere
-      const RuleWeights::Group& weights = rules_.of(segment_.groups[0]);
-      others.terms.push_back({alpha * weights.moved, {x, x}});
-      others.terms.push_back({alpha * (weights.removed - weights.moved), {held, x, x}});
-      if (plan_.guided()) others.terms.push_back({alpha * weights.followed, {guide, x}});
-      return;
-    }
-    std::vector<Scalar> moved(size_t{1} << segment_.row_variables), difference = moved, followed = moved;
-    for (const SegmentGroup& rows : segment_.groups) {
-      const bool last = &rows == &segment_.groups.back();
-      for (uint64_t t = rows.first_row; t < (last ? moved.size() : rows.first_row + rows.rows); ++t) {
-        const RuleWeights::Group& weights = rules_.of(rows);
-        moved[t] = weights.moved;
-        difference[t] = weights.removed - weights.moved;
-        followed[t] = weights.followed;
-      }
-    }
-    const unsigned position = plan_.position_variables(), first = next();
-    others.tables.push_back({SumcheckTable::Blocks{std::move(moved), position}});
-    others.tables.push_back({SumcheckTable::Chosen{std::move(difference), position, held_bytes}, true});
-    others.tables.push_back({SumcheckTable::Blocks{std::move(followed), position}});
-    others.terms.push_back({alpha, {first, x, x}});
-    others.terms.push_back({alpha, {first + 1, x, x}});
-    others.terms.push_back({alpha, {first + 2, guide, x}});
-  }
-
-  // Σ_i [(removed m_i + moved u_i) x_i² + followed Δ_i x_i]
-  [[nodiscard]] Scalar rule_sum() const {
-    const std::vector<RuleSums> sums = sum_moves(segment_, tables_.x, tables_.free, guide_table_, pool_);
-    Scalar out;
-    for (size_t g = 0; g < sums.size(); ++g) {
-      const RuleWeights::Group& weights = rules_.of(segment_.groups[g]);
-      out += weights.removed * to_scalar(sums[g].removed) + weights.moved * to_scalar(sums[g].moved) +
-             weights.followed * (to_scalar(sums[g].forward) - to_scalar(sums[g].backward));
-    }
-    return out;
   }
 
   // 2^(q S + j) where q S + j < NB
@@ -430,8 +393,6 @@ class SegmentProver {
   Transcript& transcript_;
   ArgumentProver& prover_;
   ThreadPool& pool_;
-  const std::optional<GuideReader> reader_;
-  const SegmentGuide guide_;
   UnsetVector<int64_t> guide_table_;  // Δ; empty without a guide
   Scalar guide_at_r_;
   SegmentWitness tables_;

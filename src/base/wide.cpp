@@ -91,6 +91,12 @@ std::strong_ordering Wide::operator<=>(const Wide& other) const {
   return std::strong_ordering::equal;
 }
 
+double Wide::approximate() const {
+  double out = 0;
+  for (size_t k = kLimbs; k-- > 0;) out = out * 0x1p64 + static_cast<double>(limbs_[k]);
+  return out;
+}
+
 std::string Wide::decimal() const {
   std::string digits;
   Wide rest = *this;

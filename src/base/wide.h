@@ -43,6 +43,7 @@ class Wide {
   std::strong_ordering operator<=>(const Wide& other) const;
 
   [[nodiscard]] std::string decimal() const;
+  [[nodiscard]] double approximate() const;
 
  private:
   std::array<uint64_t, kLimbs> limbs_{};

@@ -68,6 +68,8 @@ TEST(Wide, BitsAndDigits) {
   }
   EXPECT_EQ(Wide().decimal(), "0");
   EXPECT_EQ(Wide::power_of_two(128).decimal(), "340282366920938463463374607431768211456");
+  EXPECT_EQ(Wide().approximate(), 0);
+  EXPECT_EQ((Wide::power_of_two(200) + Wide::power_of_two(170)).approximate(), 0x1p200 + 0x1p170);
 }
 
 }  // namespace

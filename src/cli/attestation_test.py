@@ -108,6 +108,7 @@ class Attestation(WithWorld):
         trial = ["unlearn", "--client", client, "--mask", psi, "--dry-run"]
         self.check_refused(zkapex(*trial, "--proof", "p"), "--proof")
         self.check_refused(zkapex(*trial, "-o", client / "secret.zka", "--force"), "secret.zka")
+        self.check_refused(zkapex(*trial, "-o", psi, "--force"), "guided.zka")
         self.check_refused(zkapex(*trial, "--max-guide", "0.01"), "--max-guide")
         self.check_refused(zkapex("unlearn", "--client", client, "--mask", psi, "--proof", self.scratch / "q"), "--dry-run")
         self.check_refused(self.unlearn(client, psi, "--force"), "rule on its progress")

@@ -139,13 +139,9 @@ Result<StoreReader> open_or_make_up_store(const WindowBenchFlags& flags, const D
 // The steps of a client and of the provider, each measured.
 class WindowBench {
  public:
-  WindowBench(const WindowBenchFlags& flags, const Deployment& deployment, const StoreReader& store, const Path& folder,
-              const WorkSettings& settings)
-      : flags_(flags),
-        deployment_(deployment),
-        folder_(folder),
-        settings_(settings),
-        mask_(made_up_mask(deployment, flags.ratio, flags.seed, flags.guided)) {
+  WindowBench(const WindowBenchFlags& flags, const Deployment& deployment, const Mask& mask, const StoreReader& store,
+              const Path& folder, const WorkSettings& settings)
+      : flags_(flags), deployment_(deployment), folder_(folder), settings_(settings), mask_(mask) {
     client_.deployment = &deployment;
     client_.read = made_up_weights(deployment, flags.seed);
     client_.store = &store;
@@ -226,7 +222,7 @@ class WindowBench {
   const Deployment& deployment_;
   const Path& folder_;
   const WorkSettings& settings_;
-  const Mask mask_;
+  const Mask& mask_;
   std::optional<NewRegistration> registered_;
   Client client_{};
   Stopwatch watch_;
@@ -242,7 +238,9 @@ Result<Outcome> run(const WindowBenchFlags& flags) {
   ZKAPEX_TRY(const Deployment deployment, make_deployment(flags));
   ZKAPEX_TRY(const WorkFolder folder, WorkFolder::make(flags.work));
   ZKAPEX_TRY(const StoreReader store, open_or_make_up_store(flags, deployment, folder.path(), settings));
-  ZKAPEX_TRY(const nlohmann::ordered_json out, WindowBench(flags, deployment, store, folder.path(), settings).run());
+  ZKAPEX_TRY(const Mask mask, made_up_mask(deployment, flags.ratio, flags.seed, flags.guided));
+  ZKAPEX_TRY(const nlohmann::ordered_json out,
+             WindowBench(flags, deployment, mask, store, folder.path(), settings).run());
   if (flags.common.json) {
     fmt::print("{}\n", out.dump(2));
   } else {

@@ -72,7 +72,7 @@ Status make_up_store(const Path& path, const Deployment& deployment, uint64_t se
   return writer.finish();
 }
 
-Mask made_up_mask(const Deployment& deployment, double ratio, uint64_t seed, bool guided) {
+Result<Mask> made_up_mask(const Deployment& deployment, double ratio, uint64_t seed, bool guided) {
   Mask mask;
   mask.deployment = deployment.digest();
   mask.window = "bench";
@@ -91,7 +91,7 @@ Mask made_up_mask(const Deployment& deployment, double ratio, uint64_t seed, boo
       const auto which = static_cast<int>(mix(seed, c ^ 0xaaaaaaaaaaaaaaaaULL) % 3) - 1;
       displacement.push_back(0.002 * which);
     }
-    if (!maker.add_block(displacement)) return mask;  // it is finite and small
+    ZKAPEX_CHECK(maker.add_block(displacement));
   }
   mask.guidance = {.pull = 16'129,
                    .progress = 0,

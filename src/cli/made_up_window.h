@@ -17,8 +17,8 @@ namespace zkapex::cli {
 [[nodiscard]] Status make_up_store(const Path& path, const Deployment& deployment, uint64_t seed, ThreadPool& pool,
                                    ProgressStyle style);
 
-// About this part of the weights; with a guide every other weight is drawn by a tenth of its deviation or not at all,
-// and rules are as loose as they can be.
-[[nodiscard]] Mask made_up_mask(const Deployment& deployment, double ratio, uint64_t seed, bool guided);
+// About this part of the weights; with a guide two of three others are drawn by a tenth of their deviation, and rules
+// are as loose as they can be.
+[[nodiscard]] Result<Mask> made_up_mask(const Deployment& deployment, double ratio, uint64_t seed, bool guided);
 
 }  // namespace zkapex::cli

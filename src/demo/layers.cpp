@@ -47,13 +47,13 @@ Result<nlohmann::ordered_json> layer_figures(const DemoRun& run, const std::stri
     const Layer& layer = layers[k];
     // ‖x − x*‖ <= ‖(A x)_C‖ / μ, because A is at least μ.
     const double error =
-        std::sqrt(approximate(layer.largest_residual)) * unit / static_cast<double>(deployment.parameters().floor);
+        std::sqrt(layer.largest_residual.approximate()) * unit / static_cast<double>(deployment.parameters().floor);
     out.push_back({{"tensor", layout.tensors()[k].name},
                    {"name", short_name(layout.tensors()[k].name)},
                    {"weights", layout.tensors()[k].count},
                    {"masked", layer.masked},
-                   {"removed_norm", std::sqrt(approximate(layer.removed)) * unit},
-                   {"moved_norm", std::sqrt(approximate(layer.moved)) * unit},
+                   {"removed_norm", std::sqrt(layer.removed.approximate()) * unit},
+                   {"moved_norm", std::sqrt(layer.moved.approximate()) * unit},
                    {"error", error}});
   }
   return out;

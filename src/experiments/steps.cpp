@@ -26,12 +26,6 @@ ScoreSource in_order(const std::vector<Tensor>& scores) {
 
 }  // namespace
 
-double approximate(const Wide& value) {
-  double out = 0;
-  for (size_t k = Wide::kLimbs; k-- > 0;) out = out * 0x1p64 + static_cast<double>(value.limbs()[k]);
-  return out;
-}
-
 Result<double> fit(Model& model, const Samples& samples, Method method, const TrainingOptions& options,
                    ProgressStyle progress, const std::string& label) {
   Progress bar(progress, label, "samples", static_cast<uint64_t>(samples.size() * options.epochs));

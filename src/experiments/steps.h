@@ -46,7 +46,4 @@ struct OperatorSettings {
 [[nodiscard]] Result<ObsSummary> apply_operator(const Deployment& deployment, const Mask& mask, const Path& store,
                                                 const Path& checkpoint, Model& model, ThreadPool& pool);
 
-// A sum of squares as a number to print.
-[[nodiscard]] double approximate(const Wide& value);
-
 }  // namespace zkapex

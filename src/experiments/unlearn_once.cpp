@@ -55,7 +55,7 @@ Result<FisherStoreReport> personal_curvature(Vision& vision, Model& personal, co
 
 ordered_json Compensated::describe() const {
   const StoreStatistics& f = curvature.factors;
-  return {{"moved_over_removed", std::sqrt(approximate(summary.sums.moved) / approximate(summary.sums.removed))},
+  return {{"moved_over_removed", std::sqrt(summary.sums.moved.approximate() / summary.sums.removed.approximate())},
           {"blocks", summary.blocks},
           {"masked_blocks", summary.masked_blocks},
           {"fisher_samples", curvature.fisher.samples},

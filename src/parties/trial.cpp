@@ -1,6 +1,5 @@
 #include "parties/trial.h"
 
-#include <cmath>
 #include <optional>
 
 #include "base/outputs.h"
@@ -11,12 +10,6 @@ namespace zkapex {
 
 namespace {
 
-double approximate(const Wide& value) {
-  double out = 0;
-  for (size_t k = Wide::kLimbs; k-- > 0;) out = std::ldexp(out, 64) + static_cast<double>(value.limbs()[k]);
-  return out;
-}
-
 std::vector<TrialReport::Tensor> tensors_of(const WindowInputs& inputs, const ObsSummary& summary) {
   std::vector<TrialReport::Tensor> out;
   if (!inputs.mask.guidance) return out;
@@ -24,10 +17,11 @@ std::vector<TrialReport::Tensor> tensors_of(const WindowInputs& inputs, const Ob
   const std::vector<RowGroup> groups = row_groups(layout, inputs.mask);
   for (size_t g = 0; g < groups.size(); ++g) {
     const RuleSums& sums = summary.groups[g];
-    const double guide = approximate(sums.guide), followed = approximate(sums.forward) - approximate(sums.backward);
+    const double guide = sums.guide.approximate();
+    const double followed = sums.forward.approximate() - sums.backward.approximate();
     if (guide == 0) continue;
     out.push_back({layout.tensors()[groups[g].tensor].name, followed / guide,
-                   (approximate(sums.moved) - 2 * followed + guide) / guide});
+                   (sums.moved.approximate() - 2 * followed + guide) / guide});
   }
   return out;
 }

@@ -8,7 +8,7 @@ namespace zkapex {
 
 struct TrialRequest {
   WindowSources sources;
-  Path model_out;  // where the model goes that would come out; empty for nowhere
+  Path model_out;  // the model that would come out is written there, unless this is empty
 };
 struct TrialReport {
   struct Tensor {

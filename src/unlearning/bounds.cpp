@@ -21,8 +21,9 @@ Result<WindowBounds> window_bounds(const Deployment& deployment, const Mask& mas
   }
   const Wide largest = Wide(most) * Wide(layout.coordinates()) * Wide::power_of_two(2 * p.weights.width - 2);
   out.slack_bits = std::max(out.residual.bit_length(), largest.bit_length());
-  ZKAPEX_CHECK(check_slack_bits(layout.geometry(), out.slack_bits, rules.size() * layout.covered().size()));
-  ZKAPEX_CHECK(check_no_wrap(layout.geometry(), p, layout.padded_size(), out.slack_bits, pull, rules));
+  Status fits = check_slack_bits(layout.geometry(), out.slack_bits, rules.size() * layout.covered().size());
+  if (fits) fits = check_no_wrap(layout.geometry(), p, layout.padded_size(), out.slack_bits, pull, rules);
+  if (!fits) return fits.error().within(fmt::format("a request with a pull of {}", pull));
   return out;
 }
 

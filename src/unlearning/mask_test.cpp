@@ -241,5 +241,25 @@ TEST(Mask, BelongsToItsDeployment) {
   EXPECT_FALSE(mask.check_for(*deployment).ok());
 }
 
+TEST(Mask, ItsGuideFitsItsDeployment) {
+  const auto layout = Layout::make({{"w", Dtype::kF32, {1000}}}, {"w"}, {.block = 8, .row = 128});
+  Parameters coarse;
+  coarse.error = {.digits = 1, .places = 1};
+  const auto deployment = Deployment::make(*layout, coarse);
+  ASSERT_TRUE(deployment.ok()) << deployment.error().message;
+  Mask mask = sample({1, 999});
+  mask.deployment = deployment->digest();
+  mask.op = Operator::kGuided;
+  mask.guidance = {1000, 0, 0, 0, {{5}, std::vector<uint8_t>(125, 15), std::vector<uint8_t>(200)}};
+  EXPECT_TRUE(mask.check_for(*deployment).ok());
+  mask.guidance->guide.levels.pop_back();
+  EXPECT_FALSE(mask.check_for(*deployment).ok());
+  mask.guidance->guide.levels.push_back(15);
+  mask.guidance->pull = Guidance::kMaxPull;  // ((2^40 + 4) · 0.1 · 2^36)² has no room in a row
+  const Status fits = mask.check_for(*deployment);
+  ASSERT_FALSE(fits.ok());
+  EXPECT_NE(fits.error().message.find("a request with a pull of 1099511627776"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace zkapex

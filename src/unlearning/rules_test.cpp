@@ -94,6 +94,18 @@ TEST(Bounds, RefuseWhatHasNoRoom) {
             std::string::npos);
 }
 
+// A deployment with the largest floor, and room for no pull as large: y is 2^121 with both, which B y² does not bear.
+TEST(Bounds, RefuseWhatWraps) {
+  Parameters p;
+  p.floor = Deployment::kMaxFloor;
+  p.curvature_chunk = p.weight_chunk = uint64_t{1} << 16;  // entries below 2^24, weights below 2^56
+  const Deployment deployment = two_tensors(p, {.block = 256, .row = 1 << 17});
+  EXPECT_TRUE(window_bounds(deployment, guided(Guidance::kMaxPull / 2)).ok());
+  const auto bounds = window_bounds(deployment, guided(Guidance::kMaxPull));
+  ASSERT_FALSE(bounds.ok());
+  EXPECT_NE(bounds.error().message.find("wrap around"), std::string::npos) << bounds.error().message;
+}
+
 // The edges of docs/formats.md, "Mask": the last number that fits, by bisection, and by the formula.
 class NoWrap : public ::testing::Test {
  protected:

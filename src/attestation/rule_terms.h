@@ -1,0 +1,21 @@
+// The rules in a segment's joint sumcheck, as the prover has them (docs/window.md, section 3):
+//   Σ_i [(removed m_i + moved u_i) x_i² + followed Δ_i x_i], with the weights of the group that i is in.
+#pragma once
+
+#include "attestation/public_terms.h"
+
+namespace zkapex {
+
+// The sum itself, from those of the segment's groups.
+[[nodiscard]] Scalar weigh(std::span<const RuleSums> sums, const WindowSegment& segment, const RuleWeights& rules);
+
+// Tables of the sumcheck, by number: x, 1 − u (and its bytes), and with a guide Δ.
+struct RuleTables {
+  unsigned x, held, guide;
+  std::span<const uint8_t> held_bytes;
+};
+// Adds the sum's terms, each times alpha, and tables of weights where groups differ.
+void add_rule_terms(const WindowPlan& plan, const WindowSegment& segment, const RuleWeights& rules, const Scalar& alpha,
+                    const RuleTables& tables, ProverTerms& to);
+
+}  // namespace zkapex
