@@ -3,10 +3,10 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 export JOBS
 
-SOURCES = $(shell find src -name '*.h' -o -name '*.cpp')
+SOURCES = $(shell find src include examples -name '*.h' -o -name '*.cpp' -o -name '*.c')
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build install core demo test tsan bench lint format format-check fuzz mutants clean
+.PHONY: help deps build install core demo demo-service test python-test examples tsan bench lint format format-check fuzz interop mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,17 +21,34 @@ build: ## build the program build/zkapex
 
 PREFIX ?= /usr/local
 install: build ## install programs, library, zkapex(1) and documents under PREFIX (/usr/local), below DESTDIR if that is set
+	@scripts/build release libzkapex
 	@scripts/man-page build/zkapex >build/zkapex.1
 	@cmake --install build --prefix "$(PREFIX)"
 
-demo: build ## the whole story on real images, five to seven minutes; then look at demo-out/report.html
+demo: build ## the whole story on real images, six to eight minutes; then look at demo-out/report.html
 	@build/zkapex demo --force
+
+demo-service: ## a provider and two agents as processes on a small made-up deployment; stays up, and prints the dashboard's link
+	@scripts/install-deps build
+	@scripts/build core zkapex
+	@scripts/demo-service build/core/zkapex
 
 test: deps format-check ## formatting, all tests, then all but sweeps and benchmarks under the address and undefined-behaviour sanitizers
 	@scripts/build release
 	@scripts/run-tests release
 	@scripts/build asan
 	@scripts/run-tests asan
+
+python-test: ## the Python package with PyTorch: installs it under build/, then runs its tests and the tutorial
+	@scripts/install-deps build python
+	@scripts/build core zkapex
+	@scripts/python-environment transformers peft
+	@scripts/run-python-tests
+
+examples: ## run what is in examples/
+	@scripts/install-deps build python
+	@scripts/python-environment transformers peft 'flwr[simulation]'
+	@scripts/run-examples
 
 core: ## build the program without libtorch, as it goes on a device: build/core/zkapex
 	@scripts/install-deps build
@@ -59,6 +76,10 @@ fuzz: ## run every fuzzer for FUZZ_SECONDS (default 60) seconds each
 	@scripts/install-deps build fuzz
 	@scripts/build fuzz
 	@scripts/run-fuzzers $(FUZZ_SECONDS)
+
+interop: deps ## other people's tools check logs and envelopes (needs Go 1.26 and Python's venv)
+	@scripts/build release exchange_test
+	@scripts/interop
 
 mutants: deps ## disable the checks of verifiers and readers one at a time and show which test catches it
 	@scripts/mutants

@@ -7,6 +7,12 @@ install(FILES ${CMAKE_BINARY_DIR}/zkapex.1 TYPE MAN PERMISSIONS OWNER_READ OWNER
   RENAME man1/zkapex.1)
 install(FILES README.md LICENSE TYPE DOC)
 install(DIRECTORY docs TYPE DOC)
+# The agent for a user's systemd.
+foreach(unit zkapex-agent zkapex-agent-once)
+  configure_file(systemd/${unit}.service.in ${CMAKE_BINARY_DIR}/systemd/${unit}.service @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/systemd/${unit}.service DESTINATION lib/systemd/user)
+endforeach()
+install(FILES systemd/zkapex-agent-once.timer DESTINATION lib/systemd/user)
 
 # The library is what clients and providers do, and what that stands on. Includes are as in the sources:
 # "parties/client.h".
@@ -23,3 +29,13 @@ install(EXPORT zkapex NAMESPACE zkapex:: DESTINATION ${package})
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/zkapexConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES cmake/zkapexConfig.cmake ${CMAKE_BINARY_DIR}/zkapexConfigVersion.cmake DESTINATION ${package})
+
+# The C library: zkapex::c_shared and zkapex::c_static for CMake, `pkg-config zkapex` for others.
+if(TARGET libzkapex_shared)
+  install(TARGETS libzkapex_shared libzkapex_static EXPORT zkapex LIBRARY ARCHIVE PUBLIC_HEADER)
+  # Found from where it lies, so that the prefix of the installation counts, whatever it was when it was configured.
+  string(REGEX REPLACE "[^/]+" ".." up ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  set(zkapex_pc_prefix ${up})
+  configure_file(cmake/zkapex.pc.in ${CMAKE_BINARY_DIR}/zkapex.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/zkapex.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()

@@ -7,7 +7,7 @@ if(ZKAPEX_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
-  add_test(NAME rooms COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/rooms_test.py)
+  add_test(NAME rooms COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/src/rooms_test.py)
   # Not under sanitizers: valgrind and they do not mix.
   if(NOT ZKAPEX_SANITIZE)
     find_program(ZKAPEX_VALGRIND valgrind)
@@ -16,12 +16,23 @@ if(ZKAPEX_TESTS)
       message(STATUS "No valgrind: that secrets are handled in constant time is not tested")
     endif()
   endif()
-  add_test(NAME reference COMMAND ${Python3_EXECUTABLE} -m unittest discover -s ${CMAKE_SOURCE_DIR}/reference)
+  add_test(NAME reference COMMAND ${Python3_EXECUTABLE} -m unittest discover -s ${PROJECT_SOURCE_DIR}/reference)
 endif()
 
 # GCC 12 forgets of precompiled headers that they are the system's, and tells its known false findings in std::string.
 set(precompiled_flags $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds> $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow> $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overread>)
+
+# GCC 12 takes its own intrinsics for uses of uninitialised registers.
+set(avx512_flags -mavx2 -mfma -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512ifma -mavx512vnni
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+
+# Headers that a room has compiled, for a program: then its code is that of a library too, as a compiler wants it.
+function(zkapex_reuse_headers program room)
+  target_precompile_headers(${program} REUSE_FROM zkapex_${room})
+  set_target_properties(${program} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${program} PRIVATE -fPIC)
+endfunction()
 
 # PRECOMPILE: headers that take most of the time to compile a file, read once for all of the room.
 # PRECOMPILED_BY: the room whose headers those are; otherwise base's.
@@ -29,7 +40,7 @@ set(precompiled_flags $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds> $<$<CXX_COMPIL
 # TESTING: rooms whose _testing.cpp files the tests use.
 function(zkapex_room name)
   cmake_parse_arguments(ROOM "WITH_TESTS" "PRECOMPILED_BY" "PRECOMPILE;ROOMS;LIBRARIES;TESTING" ${ARGN})
-  set(folder ${CMAKE_SOURCE_DIR}/src/${name})
+  set(folder ${PROJECT_SOURCE_DIR}/src/${name})
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp ${folder}/attacks/*.cpp)
   set(tests ${sources})
   set(testing ${sources})
@@ -44,7 +55,7 @@ function(zkapex_room name)
   add_library(zkapex_${name} STATIC ${sources})
   target_link_libraries(zkapex_${name} PUBLIC zkapex_options ${ROOM_ROOMS} ${ROOM_LIBRARIES})
   if(ROOM_PRECOMPILE)
-    list(TRANSFORM ROOM_PRECOMPILE PREPEND ${CMAKE_SOURCE_DIR}/src/ REGEX "^[^<]")
+    list(TRANSFORM ROOM_PRECOMPILE PREPEND ${PROJECT_SOURCE_DIR}/src/ REGEX "^[^<]")
     target_precompile_headers(zkapex_${name} PRIVATE ${ROOM_PRECOMPILE})
     target_compile_options(zkapex_${name} PRIVATE ${precompiled_flags})
     set(ROOM_PRECOMPILED_BY ${name})
@@ -58,34 +69,37 @@ function(zkapex_room name)
     if(source MATCHES "_avx2\\.cpp$" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mbmi2;-frounding-math"
         SKIP_PRECOMPILE_HEADERS ON)
+    elseif(source MATCHES "_avx512\\.cpp$" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${avx512_flags}" SKIP_PRECOMPILE_HEADERS ON)
     endif()
   endforeach()
   if(ZKAPEX_TESTS AND tests)
     foreach(other ${ROOM_TESTING})  # what helps their tests, helps these
-      file(GLOB borrowed CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${other}/*_testing.cpp)
+      file(GLOB borrowed CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${other}/*_testing.cpp)
       list(APPEND testing ${borrowed})
     endforeach()
     add_executable(${name}_test ${tests} ${testing})
     target_link_libraries(${name}_test PRIVATE zkapex_${name} GTest::gtest GTest::gtest_main)
     if(ROOM_WITH_TESTS)
-      target_precompile_headers(${name}_test REUSE_FROM zkapex_${ROOM_PRECOMPILED_BY})
+      zkapex_reuse_headers(${name}_test ${ROOM_PRECOMPILED_BY})
     else()
       target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h>)
       # Optimising tests costs more time than it saves; what they test is optimised.
       target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1> ${precompiled_flags})
     endif()
-    # The longest sweeps, thousands of false proofs each through the same code, which their shorter sisters run under
-    # sanitizers too.
+    # The longest sweeps, thousands of false proofs, or kills, each through the same code, which their shorter sisters
+    # run under sanitizers too.
     set(filter)
     if(ZKAPEX_SANITIZE)
       string(CONCAT sweeps "-WindowLateShift.OfASealedScalar:RegistrationLateShift.OfASealedScalar"
-        ":RegistrationLateShift.OfARow:UnboundValues.NoneInARegistration:UnboundValues.NoneInACompensatedWindow")
+        ":RegistrationLateShift.OfARow:UnboundValues.NoneInARegistration:UnboundValues.NoneInACompensatedWindow"
+        ":AgentTest.KilledAnywhereTheNextRoundGoesOn:AgentTest.KilledAnywhereARejectionIsFinished")
       set(filter TEST_FILTER ${sweeps})
     endif()
     gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-      WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} ${filter})
+      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} ${filter})
   endif()
-  # Programs that valgrind watches, once for each set of instructions.
+  # Programs that valgrind watches, once for each set of instructions that it knows.
   if(ZKAPEX_TESTS AND ZKAPEX_VALGRIND AND ZKAPEX_VALGRIND_INCLUDE)
     foreach(source ${valgrinds})
       get_filename_component(target ${source} NAME_WE)
@@ -119,7 +133,29 @@ zkapex_room(unlearning ROOMS curvature)
 # They meet.
 zkapex_room(attestation ROOMS argument unlearning)
 zkapex_room(parties ROOMS attestation TESTING attestation)
+zkapex_room(capi ROOMS parties TESTING attestation)
+target_include_directories(zkapex_capi PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+if(NOT ZKAPEX_SANITIZE)  # whose tests have no use for it
+  include(cmake/capi.cmake)
+endif()
 zkapex_room(costs ROOMS argument)
+# What they say to each other, and the transparency log that keeps it.
+zkapex_room(log ROOMS base)
+zkapex_room(exchange ROOMS log parties TESTING log)
+zkapex_room(agent ROOMS exchange LIBRARIES CURL::libcurl TESTING attestation)
+foreach(room log exchange agent)  # GCC 12's false findings in vectors of bytes
+  target_compile_options(zkapex_${room} PRIVATE ${precompiled_flags})
+endforeach()
+# The provider's service; a device does without it.
+if(ZKAPEX_SERVICE)
+  pkg_check_modules(sqlite REQUIRED IMPORTED_TARGET sqlite3)
+  pkg_check_modules(pq REQUIRED IMPORTED_TARGET libpq)
+  zkapex_room(service ROOMS exchange LIBRARIES PkgConfig::sqlite PkgConfig::pq OpenSSL::SSL
+    CURL::libcurl)
+  # Boost.Beast takes as long to compile as the rest of the room: it is compiled when its file changes, and only then.
+  target_compile_options(zkapex_service PRIVATE ${precompiled_flags})
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/service/http_server.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endif()
 # What of learning needs no libtorch, for sanitizers and fuzzers too; then what does.
 if(ZKAPEX_LEARNING OR ZKAPEX_LEARNING_FILES)
   find_package(PNG REQUIRED)
@@ -133,34 +169,65 @@ if(ZKAPEX_LEARNING)
 endif()
 
 # cli/ is a room like the others; the program is its main.cpp, with an allocator of its own.
-zkapex_room(cli ROOMS parties costs LIBRARIES CLI11::CLI11 PRECOMPILE cli/work.h WITH_TESTS)
+zkapex_room(cli ROOMS agent costs LIBRARIES CLI11::CLI11 PRECOMPILE cli/work.h WITH_TESTS)
 add_executable(zkapex src/cli/main.cpp src/cli/large_pages.cpp)
+# Beside code that allocates, GCC 12 takes the allocator's own free for a mistake.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cli/large_pages.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 target_link_libraries(zkapex PRIVATE zkapex_cli)
+# The commands of the provider's service, where that is built.
+if(ZKAPEX_SERVICE)
+  file(GLOB service_commands CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/service/*.cpp)
+  add_library(zkapex_service_commands STATIC ${service_commands})
+  target_link_libraries(zkapex_service_commands PRIVATE zkapex_cli zkapex_service)
+  target_precompile_headers(zkapex_service_commands REUSE_FROM zkapex_cli)
+  target_compile_options(zkapex_service_commands PRIVATE ${precompiled_flags})
+  target_link_libraries(zkapex PRIVATE zkapex_service_commands)
+  target_compile_definitions(zkapex PRIVATE ZKAPEX_SERVICE)
+endif()
 # The learning commands are a second program, beside the first, which hands over to it: only it loads libtorch.
 if(ZKAPEX_LEARNING)
   target_compile_definitions(zkapex PRIVATE ZKAPEX_LEARNING)
-  file(GLOB learning_commands CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/learning/*.cpp)
+  file(GLOB learning_commands CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/learning/*.cpp)
   add_executable(zkapex-learning ${learning_commands})
   target_link_libraries(zkapex-learning PRIVATE zkapex_cli zkapex_demo)
-  target_precompile_headers(zkapex-learning REUSE_FROM zkapex_experiments)
+  zkapex_reuse_headers(zkapex-learning experiments)
   add_dependencies(zkapex zkapex-learning)
 endif()
 include(cmake/install.cmake)
 
 function(zkapex_command_test name)
   add_test(NAME ${name}_commands
-    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/cli/${name}_test.py $<TARGET_FILE:zkapex>)
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/src/cli/${name}_test.py $<TARGET_FILE:zkapex>)
   if(ZKAPEX_SANITIZE)
     set_tests_properties(${name}_commands PROPERTIES ENVIRONMENT ZKAPEX_SANITIZED=1)
   endif()
 endfunction()
 if(ZKAPEX_TESTS)
   if(NOT ZKAPEX_SANITIZE)
-    add_test(NAME install COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/install_test.py ${CMAKE_BINARY_DIR})
+    set(library $<TARGET_FILE:libzkapex_shared>)
+    add_test(NAME c_library COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/src/capi/c_library_test.py
+      $<TARGET_FILE_DIR:libzkapex_shared> $<TARGET_FILE:zkapex>)
+    # NumPy is the system's: another interpreter that comes first may be without it.
+    foreach(candidate ${Python3_EXECUTABLE} /usr/bin/python3)
+      execute_process(COMMAND ${candidate} -c "import numpy" RESULT_VARIABLE lacks_numpy ERROR_QUIET)
+      if(lacks_numpy STREQUAL 0)
+        add_test(NAME python COMMAND ${candidate} ${PROJECT_SOURCE_DIR}/python/tests/test_numpy.py
+          ${library} $<TARGET_FILE:zkapex>)
+        break()
+      endif()
+    endforeach()
+    if(NOT lacks_numpy STREQUAL 0)
+      message(STATUS "No NumPy: the Python package is not tested")
+    endif()
+    add_test(NAME install COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/src/install_test.py ${CMAKE_BINARY_DIR})
   endif()
-  foreach(name cli attestation client provider first_use)
+  foreach(name cli attestation anchor audit client provider update first_use)
     zkapex_command_test(${name})
   endforeach()
+  if(ZKAPEX_SERVICE)
+    zkapex_command_test(service)
+    zkapex_command_test(system)
+  endif()
   if(ZKAPEX_LEARNING)
     foreach(name learning costs experiment demo)
       zkapex_command_test(${name})
@@ -173,14 +240,14 @@ if(ZKAPEX_SANITIZE)
   foreach(room algebra argument costs)
     target_compile_options(zkapex_${room} PRIVATE -O2)
   endforeach()
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/base/json.cpp PROPERTIES COMPILE_OPTIONS -O0
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/base/json.cpp PROPERTIES COMPILE_OPTIONS -O0
     SKIP_PRECOMPILE_HEADERS ON)
-  foreach(room parties data tables cli)
+  foreach(room parties capi exchange agent service data tables cli)
     if(TARGET zkapex_${room})
       target_compile_options(zkapex_${room} PRIVATE -O0)
     endif()
   endforeach()
-  foreach(room base algebra argument weights curvature unlearning attestation parties costs data tables cli)
+  foreach(room base algebra argument weights curvature unlearning attestation parties capi log exchange agent service costs data tables cli)
     if(TARGET ${room}_test)
       target_compile_options(${room}_test PRIVATE -O0)
     endif()

@@ -11,6 +11,7 @@ from ristretto import ORDER
 MAX_PADDED = 2**40  # weights with their padding
 MAX_CHUNK = 2**16  # entries that are projected together
 COVERED, SPLIT = 1, 2  # kinds of tensors beside 0: the weights that change; two entries an element
+NEAR, SAME, ADDED, FREE = range(4)  # what an anchor asks of a tensor
 OTHER_BITS = 63  # e_u: of the projections of tensors that are not covered
 
 
@@ -29,6 +30,22 @@ class Tensor:
     rest: int
 
 
+@dataclass
+class Placed:
+    """Any tensor of a layout, and where its rows are among those of its kind, covered or not."""
+
+    name: bytes
+    kind: int
+    shape: list
+    count: int
+    first_row: int
+    rows: int
+
+    @property
+    def entries(self):
+        return self.count * (2 if self.kind == SPLIT else 1)
+
+
 class Layout:
     """How tensors map to rows: covered ones by Fisher blocks, the others as they are. A row never holds two tensors."""
 
@@ -41,12 +58,12 @@ class Layout:
         self.stride = 2 ** log2_ceil(self.block)  # S
         self.slots_per_row = self.row // self.stride
         self.rows = self.unchanged_rows = self.coordinates = 0
-        self.covered = []
+        self.covered, self.tensors = [], []
         previous = None
         for name, kind, shape in shapes:
             refuse_if(previous is not None and name <= previous, "tensors are not in the order of their names")
             previous = name
-            self._place(kind, shape)
+            self._place(name, kind, shape)
         refuse_if(self.coordinates == 0, "the layout covers no weight")
 
     @staticmethod
@@ -61,13 +78,14 @@ class Layout:
         refuse_if(self.row < 64, f"rows of {self.row} entries")
         refuse_if(self.row < 4 ** log2_ceil(self.block), "rows are too short for the square of a block")
 
-    def _place(self, kind, shape):
+    def _place(self, name, kind, shape):
         refuse_if(len(shape) > 16, f"a tensor of {len(shape)} dimensions")
         count = 1
         for dimension in shape:
             count *= dimension
             refuse_if(count >= 2**64, "the product of a shape overflows 64 bits")
         refuse_if(count > MAX_PADDED, f"a tensor of {count} weights")
+        first_row = self.rows if kind == COVERED else self.unchanged_rows
         if kind == COVERED:
             first_slot = self.rows * self.slots_per_row
             self.rows += -(-(-(-count // self.block) * self.stride) // self.row)
@@ -77,6 +95,8 @@ class Layout:
             self.coordinates += count
         else:
             self.unchanged_rows += -(-count * (2 if kind == SPLIT else 1) // self.row)
+        rows = (self.rows if kind == COVERED else self.unchanged_rows) - first_row
+        self.tensors.append(Placed(name, kind, shape, count, first_row, rows))
         too_many = max(self.rows, self.unchanged_rows) > MAX_PADDED // self.row
         refuse_if(too_many, f"the model has more than {MAX_PADDED} weights with padding")
 
@@ -87,27 +107,62 @@ class Layout:
         return (tensor.first_slot + block) * self.stride + j
 
 
+def read_decimal(reader, what):
+    digits, places = reader.u64(), reader.u32()
+    refuse_if(not 1 <= digits <= 10**15 or places > 18, f"{what} is out of range")
+    refuse_if(places > 0 and digits % 10 == 0, f"{what} is not in its one form")
+    return digits, places
+
+
+class Anchor:
+    """How near the base model θ0 a registered model is: Σ (θ − θ0)² ≤ ρ² Σ θ0² + α² n 4^f for each tensor."""
+
+    def __init__(self, reader, deployment):
+        layout = deployment.layout
+        self.ratio = reader.u32()  # ρ in thousandths
+        drift, added = read_decimal(reader, "the drift"), read_decimal(reader, "the size of added tensors")  # α
+        self.base = reader.raw(32)
+        self.kinds, self.squares = [], []  # of all tensors
+        self.tensors, self.bounds = [], []  # those that are not free, and their B
+        refuse_if(self.ratio > 10**6, f"an anchor's ratio of {self.ratio} thousandths")
+        for tensor in layout.tensors:
+            self.kinds.append(reader.u8())
+            refuse_if(self.kinds[-1] > FREE, f"an anchor with a tensor of kind {self.kinds[-1]}")
+            squares = int.from_bytes(reader.raw(24), "little") if self.kinds[-1] == NEAR else 0
+            largest = 2 ** (deployment.width - 1) - 1 if tensor.kind == COVERED else deployment.largest_other
+            refuse_if(squares > tensor.entries * largest**2, f"no base model's {tensor.name} has such squares")
+            refuse_if(self.kinds[-1] == NEAR and tensor.kind == SPLIT, f"{tensor.name} is no tensor of weights")
+            self.squares.append(squares)
+            if self.kinds[-1] == FREE:
+                continue
+            digits, places = added if self.kinds[-1] == ADDED else drift
+            drifts = self.kinds[-1] == ADDED or (self.kinds[-1] == NEAR and sum(n > 1 for n in tensor.shape) <= 1)
+            absolute = (digits * 2**deployment.fraction_bits) ** 2 * tensor.entries * drifts
+            scale = 10 ** (2 * places)
+            self.tensors.append(tensor)
+            self.bounds.append((self.ratio**2 * squares * scale + 10**6 * absolute) // (10**6 * scale))
+        refuse_if(not any(tensor.entries for tensor in self.tensors), "an anchor that holds nothing")
+        self.bits = max(1, max(self.bounds).bit_length())
+        refuse_if(self.bits > min(240, layout.row), f"the anchor's slacks of {self.bits} bits")
+
+
 class Deployment:
     """Parameters, and what follows from them: the residual bound Y_blk and the bits NB of a slack."""
 
     def __init__(self, data):
-        content, self.digest = unframe(b"ZKAPEXDP", 2, data)
+        content, self.digest = unframe(b"ZKAPEXDP", 3, data)
         r = Reader(content)
         self.curvature_bits, self.fraction_bits, self.width = r.u32(), r.u32(), r.u32()  # c, f, w
         self.floor = r.u64()  # μ
-        digits, places = self.error = r.u64(), r.u32()  # ε = digits · 10^−places
+        digits, places = self.error = read_decimal(r, "the error")  # ε = digits · 10^−places
         self.cap_numerator, self.cap_denominator = r.u64(), r.u64()
         self.projections = r.u32()  # λ
         self.weight_chunk, self.curvature_chunk, self.other_chunk = r.u64(), r.u64(), r.u64()  # m_θ, m_L, m_u
         self.layout = Layout(r)
-        r.finish()
-
         refuse_if(not 2 <= self.curvature_bits <= 16, f"{self.curvature_bits} curvature bits")
         refuse_if(self.fraction_bits > 53, f"{self.fraction_bits} fraction bits")
         refuse_if(not 2 <= self.width <= 53, f"weights of {self.width} bits")
         refuse_if(not 1 <= self.floor <= 2**40, f"a curvature floor of {self.floor}")
-        refuse_if(not 1 <= digits <= 10**15 or places > 18, "the error is out of range")
-        refuse_if(places > 0 and digits % 10 == 0, "the error is not in its one form")
         refuse_if(self.cap_numerator > 2**32 or not 1 <= self.cap_denominator <= 2**32, "the cap is out of range")
         self._check_projections()
 
@@ -121,6 +176,11 @@ class Deployment:
         # ε from √B (2^w − 1) units on is met by every model
         farthest = self.layout.block * ((2**self.width - 1) * 10**places) ** 2
         refuse_if((digits * 2**self.fraction_bits) ** 2 >= farthest, "the error says nothing")
+
+        anchored = r.u8()
+        refuse_if(anchored > 1, f"{anchored} anchors")
+        self.anchor = Anchor(r, self) if anchored else None
+        r.finish()
 
     def residual_bound_for(self, pull):
         """⌊((μ + t) ε 2^f)²⌋"""
@@ -142,6 +202,7 @@ class Deployment:
         self.weight_bound = self.width + log2_ceil(self.weight_chunk)  # e_θ
         self.curvature_bound = self.curvature_bits + log2_ceil(self.curvature_chunk)  # e_L
         refuse_if(self.weight_bound > 63, f"projections of {self.weight_bound} bits")
+        self.largest_other = (2 ** (OTHER_BITS - 1) - 1) // self.other_chunk  # of an entry that is not covered
 
     def _check_no_wrap(self):
         """No sum of the relation reaches a quarter of the field, so that each stands for an integer."""

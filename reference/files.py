@@ -30,9 +30,10 @@ def reject_if(condition, reason, detail):
         raise Rejection(reason, detail)
 
 
-MAX_DEPLOYMENT, MAX_MASK, MAX_PUBLIC = 2**28, 2**34, 2**31  # bytes of a file
+MAX_DEPLOYMENT, MAX_MASK, MAX_PUBLIC, MAX_BASE = 2**28, 2**34, 2**31, 2**34  # bytes of a file
 MAX_IDENTIFIER = 255  # bytes of a client's or a window's
 MAX_PARTS = 2**24  # of a cut
+MAX_WINDOWS = 2**16  # of one client since its registration
 
 
 def read_file(path, max_bytes):
@@ -167,32 +168,55 @@ class ProofFile:
 
 
 @dataclass
+class UpdateFile:
+    digest: bytes
+    deployment: bytes
+    registration: bytes
+    model: bytes  # digest of the model commitment that it goes on from
+    client: bytes
+    curvature: bool  # with a new one
+    cut: list  # of the covered rows
+    proof: bytes
+
+    @staticmethod
+    def parse(data):
+        content, digest = unframe(b"ZKAPEXUP", 1, data)
+        r = Reader(content)
+        deployment, registration, model, client = r.raw(32), r.raw(32), r.raw(32), r.text(MAX_IDENTIFIER)
+        check_identifier(client)
+        curvature = r.u8()
+        refuse_if(curvature > 1, "an update is with a curvature or without")
+        return UpdateFile(digest, deployment, registration, model, client, curvature == 1, r.cut(), r.proof())
+
+
+@dataclass
 class ModelCommitment:
-    """Com(θ) of a client's covered tensors, and the windows that led there since its registration: (name, digest of
-    the mask)."""
+    """Com(θ) of a client's covered tensors, and what led there since its registration: the digest of the last update,
+    zeros where there was none, and the windows: (name, digest of the mask)."""
 
     registration: bytes
+    update: bytes = bytes(32)
     windows: list = field(default_factory=list)
     rows: list = field(default_factory=list)
 
     @staticmethod
     def parse(data):
-        content, _ = unframe(b"ZKAPEXCM", 2, data)
+        content, _ = unframe(b"ZKAPEXCM", 3, data)
         r = Reader(content)
-        registration = r.raw(32)
+        registration, update = r.raw(32), r.raw(32)
         count = r.u32()
-        refuse_if(count > 2**16, f"{count} windows")
+        refuse_if(count > MAX_WINDOWS, f"{count} windows")
         windows = [(r.text(MAX_IDENTIFIER), r.raw(32)) for _ in range(count)]
         rows = r.points()
         r.finish()
-        return ModelCommitment(registration, windows, rows)
+        return ModelCommitment(registration, update, windows, rows)
 
     def encode(self):
-        content = self.registration + len(self.windows).to_bytes(4, "little")
+        content = self.registration + self.update + len(self.windows).to_bytes(4, "little")
         for window, mask in self.windows:
             content += len(window).to_bytes(4, "little") + window + mask
         content += len(self.rows).to_bytes(8, "little") + b"".join(self.rows)
-        return frame(b"ZKAPEXCM", 2, content)
+        return frame(b"ZKAPEXCM", 3, content)
 
     def digest(self):
         return self.encode()[-32:]

@@ -77,7 +77,7 @@ class Guide:
 
 class Mask:
     def __init__(self, data):
-        content, self.digest = unframe(b"ZKAPEXPS", 4, data)
+        content, self.digest = unframe(b"ZKAPEXPS", 5, data)
         r = Reader(content)
         self.deployment, self.window, self.nonce = r.raw(32), r.text(MAX_IDENTIFIER), r.raw(32)
         self.predecessor = r.raw(32)
@@ -90,6 +90,8 @@ class Mask:
         self.guide = None
         self.pull = 0
         if self.operator == "guided":
+            self.method = r.text(MAX_IDENTIFIER)
+            check_identifier(self.method)
             self.pull = r.u64()  # t
             self.progress, self.distance, self.distance_removed = r.u32(), r.u32(), r.u32()  # π, κ, κ′
             refuse_if(self.pull > 2**40, "the pull is out of range")

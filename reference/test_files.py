@@ -29,9 +29,9 @@ class Files(unittest.TestCase):
             self.refused(parse, given, message)
 
     def test_a_model_commitment_has_one_encoding(self):
-        commitment = ModelCommitment(bytes(32), [(b"a", bytes(32)), (b"b", bytes(range(32)))], [bytes(32)] * 3)
+        commitment = ModelCommitment(bytes(32), bytes(32), [(b"a", bytes(32)), (b"b", bytes(range(32)))], [bytes(32)] * 3)
         self.assertEqual(ModelCommitment.parse(commitment.encode()), commitment)
-        trailing = frame(b"ZKAPEXCM", 2, unframe(b"ZKAPEXCM", 2, commitment.encode())[0] + b"\0")
+        trailing = frame(b"ZKAPEXCM", 3, unframe(b"ZKAPEXCM", 3, commitment.encode())[0] + b"\0")
         self.refused(ModelCommitment.parse, trailing, "after the end")
 
     def test_a_proof_has_the_length_of_its_shape(self):
@@ -51,7 +51,7 @@ class Files(unittest.TestCase):
 
 def deployment_file(
     bits=3, fraction=10, width=14, floor=3, digits=1, places=1, cap=(64, 1), projections=192, chunks=(16, 32, 64),
-    geometry=(8, 64), tensors=None,
+    geometry=(8, 64), tensors=None, anchor=b"\0",
 ):  # fmt: skip
     content = struct.pack("<IIIQQIQQ", bits, fraction, width, floor, digits, places, *cap)
     content += struct.pack("<IQQQ", projections, *chunks)
@@ -59,7 +59,7 @@ def deployment_file(
     content += struct.pack("<QQI", *geometry, len(tensors))
     for name, covered, shape in tensors:
         content += struct.pack("<I", len(name)) + name + struct.pack(f"<BB{len(shape)}Q", covered, len(shape), *shape)
-    return frame(b"ZKAPEXDP", 2, content)
+    return frame(b"ZKAPEXDP", 3, content + anchor)
 
 
 class DeploymentTest(unittest.TestCase):
@@ -126,9 +126,9 @@ class DeploymentTest(unittest.TestCase):
                 deployment.Deployment(deployment_file(**change))
 
     def test_trailing_bytes_are_refused(self):
-        content, _ = unframe(b"ZKAPEXDP", 2, deployment_file())
+        content, _ = unframe(b"ZKAPEXDP", 3, deployment_file())
         with self.assertRaises(BadInput):
-            deployment.Deployment(frame(b"ZKAPEXDP", 2, content + b"\0"))
+            deployment.Deployment(frame(b"ZKAPEXDP", 3, content + b"\0"))
 
     def test_sums_that_can_wrap_are_refused(self):
         """What counts is e, bits with their chunk: 8 · (64 · 4^32 · 2^(e_θ + 1))² is about 2^249 for e_θ = 52."""
@@ -151,13 +151,15 @@ def coded(support):
     return low_bits, int(text[::-1] or "0", 2).to_bytes(-(-len(text) // 8), "little")
 
 
-def guide_bytes(pull=60, progress=0, distance=1000, removed=5000, scales=(400, 300), levels=None, trits=None, spare=0):
+def guide_bytes(pull=60, progress=0, distance=1000, removed=5000, scales=(400, 300), levels=None, trits=None, spare=0,
+                method=b"NPO"):
     """For 117 weights in 15 blocks, of which 7 are masked."""
     levels = [15, 14, 13] * 5 if levels is None else levels
     trits = [k % 3 for k in range(110)] if trits is None else trits
     packed = bytes(a | b << 4 for a, b in zip([*levels, spare][::2], [*levels, spare][1::2]))
     groups = [trits[k : k + 5] for k in range(0, len(trits), 5)]
-    content = struct.pack("<QIIIIQQ", pull, progress, distance, removed, len(scales), len(levels), len(groups))
+    content = struct.pack("<I", len(method)) + method
+    content += struct.pack("<QIIIIQQ", pull, progress, distance, removed, len(scales), len(levels), len(groups))
     content += struct.pack(f"<{len(scales)}Q", *scales) + packed
     return content + bytes(sum(t * 3**k for k, t in enumerate(group)) for group in groups)
 
@@ -167,7 +169,7 @@ def mask_file(digest, window=b"w", support=(0, 6), operator=1, gaps=None, count=
     best, data = coded(support)
     data = data if gaps is None else gaps
     fields = len(support) if count is None else count, best if low_bits is None else low_bits, len(data)
-    return frame(b"ZKAPEXPS", 4, head + struct.pack("<BQBQ", operator, *fields) + data + guide)
+    return frame(b"ZKAPEXPS", 5, head + struct.pack("<BQBQ", operator, *fields) + data + guide)
 
 
 MASKED = (0, 6, 8, 11, 52, 62, 113)
@@ -233,7 +235,8 @@ class MaskTest(unittest.TestCase):
             ("too large", dict(scales=(1, 2**13))), ("as many trits", dict(trits=[0] * 115)),
             ("below 243", dict(trits=[0] * 105 + [0, 0, 0, 0, 3])),
             ("after its last", dict(support=MASKED[:-1] + (114, 116), trits=[0] * 109 + [1])),
-            ("slacks", dict(pull=2**40)),
+            ("slacks", dict(pull=2**40)), ("identifier has", dict(method=b"")), ("a length", dict(method=b"m" * 256)),
+            ("control", dict(method=b"a\n")),
         ]  # fmt: skip
         for message, change in refused:
             with self.subTest(**change), self.assertRaisesRegex(BadInput, message):
@@ -283,16 +286,16 @@ class Statements(unittest.TestCase):
         layout = deployment.Deployment(deployment_file(**large)).layout
         self.rejected("statement", lambda: make_paddings(layout, [layout.rows]))
         most, more = (deployment.Deployment(deployment_file(**large, chunks=(64, m, 1))) for m in (32, 16))
-        self.assertEqual(len(make_projections(most)[1].units), 2**16)
-        self.rejected("statement", lambda: make_projections(more))
+        self.assertEqual(len(make_projections(most, layout.rows * layout.stride)[1].units), 2**16)
+        self.rejected("statement", lambda: make_projections(more, layout.rows * layout.stride))
         many = deployment.Deployment(deployment_file(chunks=(1, 1, 1), tensors=[(b"a", 1, [2**15])]))
-        weights, curvature = make_projections(many)
+        weights, curvature = make_projections(many, many.layout.rows * many.layout.stride)
         self.assertEqual(weights.units, [2**16] * 2)
         self.assertEqual((weights.first_bit_row, curvature.first_bit_row), (9 * 2**9, 9 * 2**9 + 14 * 2**17))
 
     def window(self, model=3, curvature=24, unchanged=1):
         rows = [BASE.encode()]
-        current = ModelCommitment(bytes(32), [], rows * model)
+        current = ModelCommitment(bytes(32), rows=rows * model)
         registered = Registered(bytes(32), b"c", rows * unchanged, rows * curvature, current)
         shape = Plan(self.deployment, self.mask, [3]).shape()
         file = ProofFile(

@@ -7,6 +7,7 @@ import struct
 import unittest
 from types import SimpleNamespace
 
+from anchor import AnchorPart
 from argument import MAGIC, Shape, Verifier
 from deployment import Deployment
 from files import RegistrationFile
@@ -240,32 +241,35 @@ class RegistrationTest(ReplayTest):
 
     def registration(self, cut):
         """With one point for every row, and nothing said yet."""
-        shape = make_shape(make_paddings(self.deployment.layout, cut), make_projections(self.deployment))
+        layout = self.deployment.layout
+        anchor = AnchorPart(self.deployment, layout.rows * layout.stride)
+        projections = make_projections(self.deployment, layout.rows * layout.stride)
+        shape = make_shape(make_paddings(layout, cut), anchor, projections)
         proof = MAGIC + BASE.encode() * (shape.rows + 1)
         proof += bytes(shape.bytes - len(proof))
         return Registration(self.deployment, RegistrationFile(bytes(32), self.deployment.digest, b"c", cut, proof))
 
     def replay(self, registration, rows):
-        main, forks = registration.transcript(), []
+        main, forks, committed = registration.transcript(), [], registration.committed
         challenge = main.challenge("projection")
-        main.absorb("projections", BASE.encode() * registration.shape.later_rows)
+        main.absorb("projections", BASE.encode() * committed.shape.later_rows)
 
         def fork():
             forks.append(Sender(main.fork("unit", len(forks))))
             return forks[-1]
 
-        for padding in registration.paddings:
+        for padding in committed.paddings:
             self.prove_padding(padding, rows, fork())
         later = []
-        for p in registration.projections:
+        for p in committed.projections:
             mine = rows[p.first_row : p.first_row + p.rows]
             v = project(p, challenge, mine)
             later.append(bit_rows(p, v))
             prove_projection(p, challenge, mine, v, later[-1], fork)
-        registration.proof.forks = [fork.sent for fork in forks]
-        self.assertEqual([len(sent) for sent in registration.proof.forks], registration.shape.forks)
-        verifier = Verifier(registration.shape, registration.proof, registration.transcript())
-        registration.replay(verifier)
+        committed.proof.forks = [fork.sent for fork in forks]
+        self.assertEqual([len(sent) for sent in committed.proof.forks], committed.shape.forks)
+        verifier = Verifier(committed.shape, committed.proof, registration.transcript())
+        committed.replay(verifier)
         return self.broken(verifier, rows + sum(later, []))
 
     def prove_padding(self, padding, rows, channel):
@@ -281,7 +285,7 @@ class RegistrationTest(ReplayTest):
     def test_an_honest_registration_holds(self):
         for cut, paddings in [([3], 1), ([1, 2], 2), ([1, 1, 1], 2)]:  # the second row is full
             registration = self.registration(cut)
-            self.assertEqual(len(registration.paddings), paddings)
+            self.assertEqual(len(registration.committed.paddings), paddings)
             self.assertEqual(self.replay(registration, self.rows()), ([], [], []))
 
     def test_a_weight_on_padding_is_seen(self):

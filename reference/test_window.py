@@ -235,7 +235,7 @@ class WindowTest(ReplayTest):
     def window(self, mask, segmentation):
         """With one point for every row, and nothing said yet."""
         layout, point = self.deployment.layout, BASE.encode()
-        current = ModelCommitment(bytes(32), [], [point] * layout.rows)
+        current = ModelCommitment(bytes(32), rows=[point] * layout.rows)
         registered = Registered(bytes(32), b"c", [point], [point] * (layout.rows * SIDE), current)
         shape = Plan(self.deployment, mask, segmentation).shape()
         proof = MAGIC + point * (shape.rows + 1)

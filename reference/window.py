@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from argument import MAX_FORKS, Expression, Pair, Proof, Shape, Verifier, decode_points, settle
 from deployment import Segment, make_segments
-from files import ModelCommitment, reject_if
+from files import MAX_WINDOWS, ModelCommitment, reject_if
 from multilinear import eq, eq3, eq_factors, eq_table, log2_ceil, multiply_factors, power_factors, powers, prefix, value_at
 from projection import Projection, plane_rows
 from request import Rule
@@ -331,9 +331,11 @@ class SegmentReplay:
 
 def check_history(registered, current, last_mask, mask):
     """A window comes once, and keeps removed what the client's last one removed."""
+    reject_if(current.update != registered.model.update, "model", "an update that is not known has led to the model")
     if not current.windows:
         reject_if(current.rows != registered.model.rows, "model", "without windows, the model is the registered one")
         return
+    reject_if(len(current.windows) >= MAX_WINDOWS, "window", "as many windows as a registration allows")
     applied = any(window == mask.window for window, _ in current.windows)
     reject_if(applied, "window", "this window was applied already")
     known = last_mask is not None and last_mask.digest == current.windows[-1][1]
@@ -392,4 +394,4 @@ class Window:
         """Com(θ_u), the first rows of the proof: the model that the next window starts from."""
         rows = self.proof.rows[: self.plan.layout.rows]
         windows = [*self.current.windows, (self.mask.window, self.mask.digest)]
-        return ModelCommitment(self.current.registration, windows, rows)
+        return ModelCommitment(self.current.registration, self.current.update, windows, rows)

@@ -13,9 +13,12 @@ STANDS_ON = {
     "algebra": ["base"], "argument": ["algebra"],
     "weights": ["base"], "curvature": ["weights"], "unlearning": ["curvature"],
     "attestation": ["argument", "unlearning"], "parties": ["attestation"], "costs": ["argument"],
+    "log": ["base"], "exchange": ["log", "parties"],
+    "service": ["exchange"], "agent": ["exchange"],
+    "capi": ["parties"],
     "data": ["base"], "tables": ["data", "parties"],
     "learning": ["data", "unlearning"], "experiments": ["tables", "learning"], "demo": ["experiments"],
-    "cli": ["parties", "costs", "demo"],
+    "cli": ["agent", "service", "costs", "demo"],
 }
 # The others go on devices, without a machine-learning framework.
 WITH_TORCH = {"learning", "experiments", "demo", "cli"}

@@ -21,13 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ZKAPEX_LANES [[gnu::always_inline]] static inline
-// The same for what is large. Checked builds call it instead, or they would take minutes to compile.
-#ifdef ZKAPEX_CHECK_BOUNDS
-#define ZKAPEX_LARGE_LANES [[gnu::noinline]] static
-#else
-#define ZKAPEX_LARGE_LANES ZKAPEX_LANES
-#endif
+#include "algebra/lanes.h"
 
 namespace zkapex {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/bits.h"
-#include "base/cpu.h"
 
 namespace zkapex {
 
@@ -88,20 +87,28 @@ IntMatrix IntMatrix::lower_triangle() const {
   return out;
 }
 
-const fold_kernels::Kernels& native_fold_kernels() {
+const fold_kernels::Kernels& fold_kernels_of([[maybe_unused]] InstructionSet set) {
 #if defined(__x86_64__)
-  if (instruction_set() == InstructionSet::kAvx2) return fold_kernels::kAvx2;
+  if (set == InstructionSet::kAvx512) return fold_kernels::kAvx512;
+  if (set == InstructionSet::kAvx2) return fold_kernels::kAvx2;
 #endif
   return fold_kernels::kPortable;
 }
 
-RowFolder::RowFolder(size_t cols, ThreadPool& pool, size_t triangle, const fold_kernels::Kernels& kernels)
-    : cols_(cols), triangle_(triangle), pool_(pool), kernels_(kernels), sums_(round_up(cols, kGroup) * kDigits) {}
+const fold_kernels::Kernels& native_fold_kernels() { return fold_kernels_of(instruction_set()); }
+
+RowFolder::RowFolder(size_t cols, ThreadPool& pool, size_t triangle, size_t first, const fold_kernels::Kernels& kernels)
+    : cols_(cols),
+      triangle_(triangle),
+      first_(first),
+      pool_(pool),
+      kernels_(kernels),
+      sums_(round_up(cols, kGroup) * kDigits) {}
 
 // How many columns of a panel are not zero by the shape of the rows.
 size_t RowFolder::live_columns(size_t first, size_t count) const {
   if (triangle_ == 0 || triangle_ % kPanel != 0) return count;
-  const size_t row = first / triangle_ % triangle_, col = first % triangle_;
+  const size_t at = first_ + first, row = at / triangle_ % triangle_, col = at % triangle_;
   return col > row ? 0 : std::min(count, round_up(row - col + 1, kGroup));
 }
 
@@ -142,7 +149,7 @@ std::vector<Scalar> RowFolder::finish() {
 
 std::vector<Scalar> fold_rows(const IntMatrix& matrix, std::span<const Scalar> weights, ThreadPool& pool,
                               const fold_kernels::Kernels& kernels) {
-  RowFolder folder(matrix.cols(), pool, 0, kernels);
+  RowFolder folder(matrix.cols(), pool, 0, 0, kernels);
   folder.add(matrix, weights);
   return folder.finish();
 }

@@ -11,6 +11,7 @@
 
 #include "algebra/fold_kernels.h"
 #include "algebra/scalar.h"
+#include "base/cpu.h"
 #include "base/threads.h"
 
 namespace zkapex {
@@ -36,15 +37,17 @@ class IntMatrix {
   fold_kernels::Entries entries_;
 };
 
-// The kernels for this CPU.
+// Those of `set`, which this machine must have: see detect_instruction_set.
+[[nodiscard]] const fold_kernels::Kernels& fold_kernels_of(InstructionSet set);
 [[nodiscard]] const fold_kernels::Kernels& native_fold_kernels();
 
 // out[l] = sum over r of w_r M[r][l], for rows that arrive in batches. At most 2^32 rows between two calls of finish:
 // a digit's sum is below 2^30 a row.
 class RowFolder {
  public:
-  // With `triangle` = S, every row holds S x S squares one after another, and all are zero above their diagonals.
-  RowFolder(size_t cols, ThreadPool& pool, size_t triangle = 0,
+  // With `triangle` = S, a row holds S x S squares one after another, and all are zero above their diagonals; `first`:
+  // where in such a row the folder's columns begin. Memory: 128 bytes a column.
+  RowFolder(size_t cols, ThreadPool& pool, size_t triangle = 0, size_t first = 0,
             const fold_kernels::Kernels& kernels = native_fold_kernels());
 
   // One weight a row; rows.cols() is the folder's.
@@ -55,7 +58,7 @@ class RowFolder {
  private:
   [[nodiscard]] size_t live_columns(size_t first, size_t count) const;
 
-  size_t cols_, triangle_;
+  size_t cols_, triangle_, first_;
   ThreadPool& pool_;
   const fold_kernels::Kernels& kernels_;
   uint64_t rows_ = 0;            // added since the last finish

@@ -1,5 +1,5 @@
 // The integer inner loops of fold.h, one set per instruction set. Plain data only: this header is compiled with AVX2
-// enabled too, so it must not pull in inline functions that the rest of the program shares.
+// and AVX-512 enabled too, so it must not pull in inline functions that the rest of the program shares.
 //
 // A weight is sixteen signed 16-bit digits, w = sum of digit_i 2^(16 i). An entry is int8, or int16 as high * 256 + low
 // with high in [-128, 127] and low in [0, 255]; so a product of an entry's part and a digit is at most 255 * 2^15 in
@@ -43,7 +43,7 @@ struct Kernels {
 
 extern const Kernels kPortable;
 #if defined(__x86_64__)
-extern const Kernels kAvx2;
+extern const Kernels kAvx2, kAvx512;
 #endif
 
 }  // namespace zkapex::fold_kernels

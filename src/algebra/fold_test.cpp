@@ -34,8 +34,9 @@ std::vector<Scalar> fold_columns_plain(const IntMatrix& m, std::span<const Scala
 }
 
 std::vector<const fold_kernels::Kernels*> all_kernels() {
-  std::vector<const fold_kernels::Kernels*> out = {&fold_kernels::kPortable};
-  if (&native_fold_kernels() != out[0]) out.push_back(&native_fold_kernels());
+  std::vector<const fold_kernels::Kernels*> out;
+  for (const InstructionSet set : instruction_sets_up_to(detect_instruction_set()))
+    out.push_back(&fold_kernels_of(set));
   return out;
 }
 
@@ -194,7 +195,17 @@ TEST_F(FoldTest, RowsOfTriangles) {
     const std::vector<Scalar> w = weights(kRows);
     RowFolder folder(cols, pool_, side);
     folder.add(matrix, w);
-    EXPECT_EQ(folder.finish(), fold_rows_plain(matrix, w)) << side;
+    const std::vector<Scalar> all = fold_rows_plain(matrix, w);
+    EXPECT_EQ(folder.finish(), all) << side;
+    // The same by some lines of a square at a time.
+    const size_t width = side / 4 * side;
+    for (size_t first = 0; first < cols; first += width) {
+      RowFolder part(width, pool_, side, first);
+      part.add(IntMatrix(data.data() + first, kRows, width, cols), w);
+      EXPECT_EQ(part.finish(), std::vector<Scalar>(all.begin() + static_cast<ptrdiff_t>(first),
+                                                   all.begin() + static_cast<ptrdiff_t>(first + width)))
+          << side << ' ' << first;
+    }
   }
 }
 

@@ -9,15 +9,15 @@ namespace zkapex {
 namespace {
 
 static_assert(sizeof(NielsPoint) <= sizeof(TableEntry) && sizeof(ExtendedPoint) == sizeof(Bucket) &&
-              4 * sizeof(ExtendedPoint) == sizeof(PointQuad));
+              8 * sizeof(ExtendedPoint) == sizeof(PointOctet));
 
-// Kernels of this file keep NielsPoints in entries and ExtendedPoints in quads and buckets.
+// Kernels of this file keep NielsPoints in entries and ExtendedPoints in octets and buckets.
 const NielsPoint& niels(const TableEntry& entry) { return *reinterpret_cast<const NielsPoint*>(entry.bytes); }
 void set(TableEntry& entry, const NielsPoint& p) { *reinterpret_cast<NielsPoint*>(entry.bytes) = p; }
 ExtendedPoint& point(Bucket& bucket) { return *reinterpret_cast<ExtendedPoint*>(bucket.bytes); }
 const ExtendedPoint& point(const Bucket& bucket) { return *reinterpret_cast<const ExtendedPoint*>(bucket.bytes); }
-ExtendedPoint* points(PointQuad* quads) { return reinterpret_cast<ExtendedPoint*>(quads->bytes); }
-const ExtendedPoint* points(const PointQuad* quads) { return reinterpret_cast<const ExtendedPoint*>(quads->bytes); }
+ExtendedPoint* points(PointOctet* octets) { return reinterpret_cast<ExtendedPoint*>(octets->bytes); }
+const ExtendedPoint* points(const PointOctet* octets) { return reinterpret_cast<const ExtendedPoint*>(octets->bytes); }
 
 void power_p58(uint64_t* elements, size_t count) {
   Fe* fe = reinterpret_cast<Fe*>(elements);
@@ -29,7 +29,7 @@ void make_entries(const uint64_t* affine_points, size_t count, TableEntry* out) 
   for (size_t k = 0; k < count; ++k) set(out[k], to_niels(affine[k]));
 }
 
-void build_tables(const TableEntry* basis, size_t tables, unsigned bits, TableEntry* out, PointQuad* scratch) {
+void build_tables(const TableEntry* basis, size_t tables, unsigned bits, TableEntry* out, PointOctet* scratch) {
   const size_t size = size_t{1} << bits, total = tables * size;
   ExtendedPoint* sums = points(scratch);
   for (size_t t = 0; t < tables; ++t) {
@@ -54,13 +54,13 @@ void build_tables(const TableEntry* basis, size_t tables, unsigned bits, TableEn
   }
 }
 
-void clear_quads(PointQuad* quads, size_t count) {
-  for (size_t k = 0; k < 4 * count; ++k) points(quads)[k] = ExtendedPoint::identity();
+void clear_octets(PointOctet* octets, size_t count) {
+  for (size_t k = 0; k < 8 * count; ++k) points(octets)[k] = ExtendedPoint::identity();
 }
 
-void add_lookups(PointQuad* rows, size_t quads, const TableEntry* tables, size_t table_count, unsigned bits,
+void add_lookups(PointOctet* rows, size_t octets, const TableEntry* tables, size_t table_count, unsigned bits,
                  const uint16_t* indices, size_t index_stride) {
-  for (size_t r = 0; r < 4 * quads; ++r) {
+  for (size_t r = 0; r < 8 * octets; ++r) {
     ExtendedPoint& row = points(rows)[r];
     for (size_t t = 0; t < table_count; ++t) {
       const uint16_t index = indices[t * index_stride + r];
@@ -69,18 +69,18 @@ void add_lookups(PointQuad* rows, size_t quads, const TableEntry* tables, size_t
   }
 }
 
-void export_quads(const PointQuad* quads, size_t count, uint64_t* extended_points) {
+void export_octets(const PointOctet* octets, size_t count, uint64_t* extended_points) {
   ExtendedPoint* out = reinterpret_cast<ExtendedPoint*>(extended_points);
-  for (size_t k = 0; k < 4 * count; ++k) out[k] = points(quads)[k];
+  for (size_t k = 0; k < 8 * count; ++k) out[k] = points(octets)[k];
 }
 
 void clear_buckets(Bucket* buckets, size_t count) {
   for (size_t k = 0; k < count; ++k) point(buckets[k]) = ExtendedPoint::identity();
 }
 
-void fill_buckets(const TableEntry* const entries[4], const int16_t* const digits[4], size_t count,
-                  Bucket* const buckets[4]) {
-  for (size_t s = 0; s < 4; ++s) {
+void fill_buckets(const TableEntry* const* entries, const int16_t* const* digits, size_t count,
+                  Bucket* const* buckets) {
+  for (size_t s = 0; s < kBucketStreams; ++s) {
     for (size_t k = 0; k < count; ++k) {
       const int digit = digits[s][k];
       if (digit == 0) continue;
@@ -91,8 +91,8 @@ void fill_buckets(const TableEntry* const entries[4], const int16_t* const digit
   }
 }
 
-void sum_buckets(const Bucket* const buckets[4], size_t count, uint64_t* extended_points) {
-  for (size_t s = 0; s < 4; ++s) {
+void sum_buckets(const Bucket* const* buckets, size_t count, uint64_t* extended_points) {
+  for (size_t s = 0; s < kBucketStreams; ++s) {
     // Σ b·B_b = Σ_b (B_b + B_(b+1) + …)
     ExtendedPoint tail = ExtendedPoint::identity(), sum = tail;
     for (size_t b = count; b-- > 1;) {
@@ -142,9 +142,9 @@ const GroupKernels& portable_group_kernels() {
       .power_p58 = power_p58,
       .make_entries = make_entries,
       .build_tables = build_tables,
-      .clear_quads = clear_quads,
+      .clear_octets = clear_octets,
       .add_lookups = add_lookups,
-      .export_quads = export_quads,
+      .export_octets = export_octets,
       .clear_buckets = clear_buckets,
       .fill_buckets = fill_buckets,
       .sum_buckets = sum_buckets,
@@ -155,15 +155,20 @@ const GroupKernels& portable_group_kernels() {
   return kernels;
 }
 
-const GroupKernels* avx2_kernel_table();  // group_kernels_avx2.cpp; what it points to runs only where the CPU agrees
+#if defined(__x86_64__)
+// group_kernels_avx2.cpp, group_kernels_avx512.cpp; what they have runs only where the CPU agrees.
+const GroupKernels& avx2_group_kernels();
+const GroupKernels& avx512_group_kernels();
+#endif
 
-const GroupKernels* avx2_group_kernels() {
-  return detect_instruction_set() == InstructionSet::kAvx2 ? avx2_kernel_table() : nullptr;
+const GroupKernels& group_kernels([[maybe_unused]] InstructionSet set) {
+#if defined(__x86_64__)
+  if (set == InstructionSet::kAvx512) return avx512_group_kernels();
+  if (set == InstructionSet::kAvx2) return avx2_group_kernels();
+#endif
+  return portable_group_kernels();
 }
 
-const GroupKernels& group_kernels() {
-  const GroupKernels* avx2 = avx2_group_kernels();
-  return instruction_set() == InstructionSet::kAvx2 && avx2 != nullptr ? *avx2 : portable_group_kernels();
-}
+const GroupKernels& group_kernels() { return group_kernels(instruction_set()); }
 
 }  // namespace zkapex

@@ -14,14 +14,14 @@ namespace {
 
 #define ZKAPEX_KERNEL [[gnu::noinline]] static
 
-// Kernels of this file keep 16 doubles in an entry, 20 in a bucket (point4_avx2.h), an Extended4 in a quad.
-static_assert(sizeof(Extended4) == sizeof(PointQuad) && sizeof(Bucket) == 20 * sizeof(double));
+// Kernels of this file keep 16 doubles in an entry, 20 in a bucket (point4_avx2.h), two Extended4 in an octet.
+static_assert(2 * sizeof(Extended4) == sizeof(PointOctet) && sizeof(Bucket) == 20 * sizeof(double));
 
 ZKAPEX_LANES const double* doubles(const TableEntry* entry) { return reinterpret_cast<const double*>(entry->bytes); }
 ZKAPEX_LANES double* doubles(TableEntry* entry) { return reinterpret_cast<double*>(entry->bytes); }
 ZKAPEX_LANES const double* doubles(const Bucket* bucket) { return reinterpret_cast<const double*>(bucket->bytes); }
 ZKAPEX_LANES double* doubles(Bucket* bucket) { return reinterpret_cast<double*>(bucket->bytes); }
-ZKAPEX_LANES Extended4* extended(PointQuad* quads) { return reinterpret_cast<Extended4*>(quads->bytes); }
+ZKAPEX_LANES Extended4* extended(PointOctet* octets) { return reinterpret_cast<Extended4*>(octets->bytes); }
 
 alignas(64) constexpr double kIdentityEntry[16] = {kHalf4[0], kHalf4[1], kHalf4[2], kHalf4[3],  //
                                                    kHalf4[0], kHalf4[1], kHalf4[2], kHalf4[3],  //
@@ -129,7 +129,7 @@ ZKAPEX_KERNEL void invert_rz(Fe4<1>* x) {
 }
 
 ZKAPEX_KERNEL void build_tables_rz(const TableEntry* basis, size_t tables, unsigned bits, TableEntry* out,
-                                   PointQuad* scratch) {
+                                   PointOctet* scratch) {
   const size_t table_quads = size_t{1} << (bits - 2), quads = tables * table_quads;
   Extended4* sums = extended(scratch);
   for (size_t t = 0; t < tables; ++t) subset_sums_rz(basis + t * bits, bits, sums + t * table_quads);
@@ -310,21 +310,21 @@ void make_entries(const uint64_t* affine_points, size_t count, TableEntry* out) 
   const RoundTowardZero mode;
   make_entries_rz(affine_points, count, out);
 }
-void build_tables(const TableEntry* basis, size_t tables, unsigned bits, TableEntry* out, PointQuad* scratch) {
+void build_tables(const TableEntry* basis, size_t tables, unsigned bits, TableEntry* out, PointOctet* scratch) {
   const RoundTowardZero mode;
   build_tables_rz(basis, tables, bits, out, scratch);
 }
-void clear_quads(PointQuad* quads, size_t count) {
-  for (size_t k = 0; k < count; ++k) extended(quads)[k] = identity4();
+void clear_octets(PointOctet* octets, size_t count) {
+  for (size_t k = 0; k < 2 * count; ++k) extended(octets)[k] = identity4();
 }
-void add_lookups(PointQuad* rows, size_t quads, const TableEntry* tables, size_t table_count, unsigned bits,
+void add_lookups(PointOctet* rows, size_t octets, const TableEntry* tables, size_t table_count, unsigned bits,
                  const uint16_t* indices, size_t index_stride) {
   const RoundTowardZero mode;
-  add_lookups_rz(extended(rows), quads, tables, table_count, bits, indices, index_stride);
+  add_lookups_rz(extended(rows), 2 * octets, tables, table_count, bits, indices, index_stride);
 }
-void export_quads(const PointQuad* quads, size_t count, uint64_t* extended_points) {
+void export_octets(const PointOctet* octets, size_t count, uint64_t* extended_points) {
   const RoundTowardZero mode;
-  export_quads_rz(reinterpret_cast<const Extended4*>(quads->bytes), count, extended_points);
+  export_quads_rz(reinterpret_cast<const Extended4*>(octets->bytes), 2 * count, extended_points);
 }
 void clear_buckets(Bucket* buckets, size_t count) {
   for (size_t k = 0; k < count; ++k) {
@@ -332,14 +332,14 @@ void clear_buckets(Bucket* buckets, size_t count) {
     for (int i = 0; i < 20; ++i) d[i] = i == 4 || i == 8 ? 1 : 0;  // Y = Z = 1
   }
 }
-void fill_buckets(const TableEntry* const entries[4], const int16_t* const digits[4], size_t count,
-                  Bucket* const buckets[4]) {
+void fill_buckets(const TableEntry* const* entries, const int16_t* const* digits, size_t count,
+                  Bucket* const* buckets) {
   const RoundTowardZero mode;
-  fill_buckets_rz(entries, digits, count, buckets);
+  for (size_t s = 0; s < kBucketStreams; s += 4) fill_buckets_rz(entries + s, digits + s, count, buckets + s);
 }
-void sum_buckets(const Bucket* const buckets[4], size_t count, uint64_t* extended_points) {
+void sum_buckets(const Bucket* const* buckets, size_t count, uint64_t* extended_points) {
   const RoundTowardZero mode;
-  sum_buckets_rz(buckets, count, extended_points);
+  for (size_t s = 0; s < kBucketStreams; s += 4) sum_buckets_rz(buckets + s, count, extended_points + 20 * s);
 }
 void combine(const TableEntry* entries, const int8_t* digits, size_t terms, size_t bits, uint64_t* extended_points) {
   const RoundTowardZero mode;
@@ -359,9 +359,9 @@ constexpr GroupKernels kKernels = {
     .power_p58 = power_p58,
     .make_entries = make_entries,
     .build_tables = build_tables,
-    .clear_quads = clear_quads,
+    .clear_octets = clear_octets,
     .add_lookups = add_lookups,
-    .export_quads = export_quads,
+    .export_octets = export_octets,
     .clear_buckets = clear_buckets,
     .fill_buckets = fill_buckets,
     .sum_buckets = sum_buckets,
@@ -372,11 +372,7 @@ constexpr GroupKernels kKernels = {
 
 }  // namespace
 
-const GroupKernels* avx2_kernel_table() { return &kKernels; }
-
-#else
-
-const GroupKernels* avx2_kernel_table() { return nullptr; }
+const GroupKernels& avx2_group_kernels() { return kKernels; }
 
 #endif
 

@@ -34,8 +34,8 @@ inline std::vector<Point> many_points(std::mt19937_64& rng, size_t count) {
 
 // Every implementation that this machine can run.
 inline std::vector<const GroupKernels*> all_kernels() {
-  std::vector<const GroupKernels*> out = {&portable_group_kernels()};
-  if (const GroupKernels* avx2 = avx2_group_kernels()) out.push_back(avx2);
+  std::vector<const GroupKernels*> out;
+  for (const InstructionSet set : instruction_sets_up_to(detect_instruction_set())) out.push_back(&group_kernels(set));
   return out;
 }
 

@@ -13,18 +13,18 @@ namespace {
 // A signed integer of 256 bits, two's complement, least significant limb first.
 using Wide = std::array<uint64_t, 4>;
 
-constexpr unsigned kScalarBits = 254;  // below ℓ < 2^253, and a sign
-constexpr unsigned kMaxWindowBits = 15;
+constexpr unsigned kScalarBits = 254;    // below ℓ < 2^253, and a sign
+constexpr unsigned kMaxWindowBits = 13;  // 14 would take as long, and twice the memory for buckets
 
 // The sum is cut twice: scalars into windows of bits, points into parts of equal length. A stream is one window of one
-// part; it owns a set of buckets, and four streams make a task.
+// part; it owns a set of buckets, and kBucketStreams of them make a task.
 struct Plan {
   unsigned window_bits = 1;
   size_t windows = 1, parts = 1;
   size_t part_size = 0;
 
   [[nodiscard]] size_t streams() const { return windows * parts; }
-  [[nodiscard]] size_t tasks() const { return (streams() + 3) / 4; }
+  [[nodiscard]] size_t tasks() const { return (streams() + kBucketStreams - 1) / kBucketStreams; }
   [[nodiscard]] size_t buckets() const { return (size_t{1} << (window_bits - 1)) + 1; }  // digits 0 to 2^(w − 1)
 };
 
@@ -84,15 +84,15 @@ Point sum_by_buckets(const Value& value, unsigned bits, const PreparedPoints& po
     for (size_t k = begin; k < end; ++k) signed_windows(value(k), plan, &digits[k], padded);
   });
 
-  std::vector<ExtendedPoint> sums(4 * plan.tasks());
+  std::vector<ExtendedPoint> sums(kBucketStreams * plan.tasks());
   pool.for_each(plan.tasks(), [&](size_t task) {
-    std::vector<Bucket> memory(4 * plan.buckets());
-    const TableEntry* entries[4];
-    const int16_t* stream_digits[4];
-    Bucket* buckets[4];
-    for (size_t s = 0; s < 4; ++s) {
+    std::vector<Bucket> memory(kBucketStreams * plan.buckets());
+    const TableEntry* entries[kBucketStreams];
+    const int16_t* stream_digits[kBucketStreams];
+    Bucket* buckets[kBucketStreams];
+    for (size_t s = 0; s < kBucketStreams; ++s) {
       // Lanes without a stream of their own repeat the last one; nobody reads their sums.
-      const size_t stream = std::min(4 * task + s, plan.streams() - 1);
+      const size_t stream = std::min(kBucketStreams * task + s, plan.streams() - 1);
       const size_t part = stream / plan.windows, window = stream % plan.windows;
       entries[s] = points.entries() + part * plan.part_size;
       stream_digits[s] = &digits[window * padded + part * plan.part_size];
@@ -100,7 +100,7 @@ Point sum_by_buckets(const Value& value, unsigned bits, const PreparedPoints& po
     }
     kernels.clear_buckets(memory.data(), memory.size());
     kernels.fill_buckets(entries, stream_digits, plan.part_size, buckets);
-    kernels.sum_buckets(buckets, plan.buckets(), sums[4 * task].X.v);
+    kernels.sum_buckets(buckets, plan.buckets(), sums[kBucketStreams * task].X.v);
   });
 
   Point total;
@@ -131,9 +131,9 @@ Status check_lengths(size_t scalars, size_t points) {
 }  // namespace
 
 PreparedPoints::PreparedPoints(std::span<const AffinePoint> points, ThreadPool& pool, const GroupKernels& kernels)
-    : PreparedPoints({points}, pool, kernels) {}
+    : PreparedPoints(std::span(&points, 1), pool, kernels) {}
 
-PreparedPoints::PreparedPoints(std::initializer_list<std::span<const AffinePoint>> lists, ThreadPool& pool,
+PreparedPoints::PreparedPoints(std::span<const std::span<const AffinePoint>> lists, ThreadPool& pool,
                                const GroupKernels& kernels)
     : kernels_(&kernels), size_(0) {
   for (const auto& points : lists) size_ += points.size();

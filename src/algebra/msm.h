@@ -1,5 +1,5 @@
 // Multi-scalar multiplication Σ s_k P_k by buckets (Pippenger), in variable time: scalars are not protected from an
-// observer of this machine's clock or caches. Memory: about 170 bytes a point, and the buckets of a thread (at most 10
+// observer of this machine's clock or caches. Memory: about 170 bytes a point, and the buckets of a thread (at most 5
 // MiB).
 #pragma once
 
@@ -20,7 +20,7 @@ class PreparedPoints {
  public:
   PreparedPoints(std::span<const AffinePoint> points, ThreadPool& pool, const GroupKernels& kernels = group_kernels());
   // The points of several lists, one list after another.
-  PreparedPoints(std::initializer_list<std::span<const AffinePoint>> lists, ThreadPool& pool,
+  PreparedPoints(std::span<const std::span<const AffinePoint>> lists, ThreadPool& pool,
                  const GroupKernels& kernels = group_kernels());
 
   [[nodiscard]] size_t size() const { return size_; }

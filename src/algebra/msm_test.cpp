@@ -130,7 +130,7 @@ TEST_P(Msm, RowsAreSumsOfTheirOwn) {
     }
   }
   EXPECT_FALSE(msm_rows_var(std::vector<int64_t>(36), prepared, pool).ok());
-  EXPECT_FALSE(msm_rows_var({}, PreparedPoints({}, pool, kernels), pool).ok());
+  EXPECT_FALSE(msm_rows_var({}, PreparedPoints(std::span<const AffinePoint>(), pool, kernels), pool).ok());
 }
 
 TEST_P(Msm, WrongLengthsAreErrors) {

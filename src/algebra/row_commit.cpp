@@ -15,11 +15,11 @@ namespace {
 constexpr size_t kBatchRows = size_t{1} << 16;
 constexpr size_t kIndexBudget = kBatchRows * 16;  // indices extracted at a time
 constexpr size_t kGroupEntries = 2048;            // in tables of one pass: 256 KiB, half of a small L2 cache
-constexpr unsigned kMinChunkBits = 2, kMaxChunkBits = 11;
+constexpr unsigned kMinChunkBits = 3, kMaxChunkBits = 11;
 
 // Relative costs, measured: a table entry (an addition, its share of the inversion), a look-up with its addition, an
-// addition to a bucket, the sum over one bucket of four lanes.
-constexpr double kEntryCost = 72, kLookupCost = 35, kBucketCost = 42, kBucketSumCost = 340;
+// addition to a bucket, the sum over one bucket of eight lanes.
+constexpr double kEntryCost = 72, kLookupCost = 35, kBucketCost = 42, kBucketSumCost = 680;
 
 double table_cost_per_row_bit(size_t rows, unsigned chunk_bits) {
   const double entries = static_cast<double>(size_t{1} << chunk_bits);
@@ -81,9 +81,9 @@ class ChunkSummer {
         kernels_(kernels),
         basis_(generators, rows.bits, rows.row_bits()),
         chunk_bits_(choose_chunk_bits(rows.rows)),
-        quads_((rows.rows + 3) / 4),
-        sums_(quads_) {
-    kernels_.clear_quads(sums_.data(), quads_);
+        octets_((rows.rows + 7) / 8),
+        sums_(octets_) {
+    kernels_.clear_octets(sums_.data(), octets_);
   }
 
   static size_t chunks(const PackedRows& rows) {
@@ -98,14 +98,14 @@ class ChunkSummer {
   }
 
   [[nodiscard]] std::vector<ExtendedPoint> sums() const {
-    std::vector<ExtendedPoint> out(4 * quads_);
-    kernels_.export_quads(sums_.data(), quads_, out.data()->X.v);
+    std::vector<ExtendedPoint> out(8 * octets_);
+    kernels_.export_octets(sums_.data(), octets_, out.data()->X.v);
     return out;
   }
 
  private:
   // Between columns of indices: a cache line more than the rows, or columns of 2^16 rows would share cache sets.
-  [[nodiscard]] size_t stride() const { return 4 * quads_ + 32; }
+  [[nodiscard]] size_t stride() const { return 8 * octets_ + 32; }
   [[nodiscard]] size_t table_size() const { return size_t{1} << chunk_bits_; }
 
   // out[i] = the bits [offset, offset + t) of row first + i, those past its end zero; returns the bits that occur.
@@ -165,9 +165,9 @@ class ChunkSummer {
     for (size_t first = 0; first < active.size(); first += group) {
       const size_t tables = std::min(group, active.size() - first);
       tables_.resize(tables * table_size());
-      scratch_.resize(table_scratch_quads(tables_.size()));
+      scratch_.resize(table_scratch_octets(tables_.size()));
       kernels_.build_tables(&entries[first * chunk_bits_], tables, chunk_bits_, tables_.data(), scratch_.data());
-      kernels_.add_lookups(sums_.data(), quads_, tables_.data(), tables, chunk_bits_, &indices_[first * stride()],
+      kernels_.add_lookups(sums_.data(), octets_, tables_.data(), tables, chunk_bits_, &indices_[first * stride()],
                            stride());
     }
   }
@@ -176,8 +176,8 @@ class ChunkSummer {
   const GroupKernels& kernels_;
   ExpandedBasis basis_;
   unsigned chunk_bits_;
-  size_t quads_;
-  std::vector<PointQuad> sums_, scratch_;
+  size_t octets_;
+  std::vector<PointOctet> sums_, scratch_;
   std::vector<TableEntry> tables_;
   std::vector<uint16_t, WipingAllocator<uint16_t>> indices_;  // a column of stride() rows per chunk
 };

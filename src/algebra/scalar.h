@@ -89,6 +89,13 @@ class Scalar {
 // scalar less than l R < 2^509, so 2^67 terms fit: no loop reaches that. (A term raises the top word by at most one.)
 class ScalarAccumulator {
  public:
+  using Words = std::array<uint64_t, 9>;
+
+  ScalarAccumulator() = default;
+  // A sum that was added up elsewhere; products and sums as above.
+  explicit ScalarAccumulator(const Words& sum) : sum_(sum) {}
+  [[nodiscard]] const Words& words() const { return sum_; }
+
   ZKAPEX_INLINE void add_product(const Scalar& a, const Scalar& b) {
     const auto product = montgomery::multiply_wide<NativeWords>(a.montgomery_words(), b.montgomery_words());
     NativeWords::accumulate(sum_.data(), product.data());
@@ -105,7 +112,7 @@ class ScalarAccumulator {
   [[nodiscard]] Scalar reduce() const;
 
  private:
-  std::array<uint64_t, 9> sum_{};
+  Words sum_{};
 };
 
 // Sum of a[i] b[i]; the two are of the same length.

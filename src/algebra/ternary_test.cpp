@@ -25,7 +25,7 @@ class TernaryTest : public ::testing::Test {
   static std::vector<ternary_kernels::Multiply> kernels() {
     std::vector<ternary_kernels::Multiply> out{ternary_kernels::multiply_portable};
 #if defined(__x86_64__)
-    if (instruction_set() == InstructionSet::kAvx2) out.push_back(ternary_kernels::multiply_avx2);
+    if (instruction_set() >= InstructionSet::kAvx2) out.push_back(ternary_kernels::multiply_avx2);
 #endif
     return out;
   }

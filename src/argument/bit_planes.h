@@ -3,8 +3,9 @@
 //   rounds 0..2   Eight consecutive bits of a plane are a byte v. With H[v] = Σ_k weight_k Σ_{i: byte_k(i) = v} eq(..,
 //   i),
 //                 256 sums filled by additions alone, every round polynomial is Σ_v H[v] G(v) for a small function G.
-//   rounds 3..5   A byte's value at the first three challenges is one of 256 scalars; later ones weigh 2, 4 such bytes.
-//   later rounds  Tables of scalars, a 64th of the length of the planes.
+//   rounds 3..7   A byte's value at the first three challenges is one of 256 scalars; later ones weigh 2, 4, 8, 16 such
+//                 bytes.
+//   later rounds  Tables of scalars, a 256th of the length of the planes: as much memory as the bits themselves.
 #pragma once
 
 #include <array>
@@ -35,7 +36,7 @@ class BitPlaneProver {
 
  private:
   static constexpr unsigned kHistogramRounds = 3;  // bits of a byte
-  static constexpr unsigned kByteRounds = 6;       // after which tables of scalars take over
+  static constexpr unsigned kByteRounds = 8;       // after which tables of scalars take over
   using ByteTable = std::array<Scalar, 256>;
 
   void fill_histogram();

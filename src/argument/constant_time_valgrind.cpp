@@ -1,7 +1,9 @@
 // Shows that nothing of what is said to take constant time branches on a secret, or reads or writes at an address that
 // depends on one. Secrets are marked as undefined memory; valgrind follows them through every instruction and reports
 // each conditional jump and each address that they reach. What is public by then is declassified, with the reason.
-// Runs under valgrind only, on both sets of instructions (ZKAPEX_CPU): see cmake/rooms.cmake.
+// Runs under valgrind only, once for each set of instructions that valgrind knows (ZKAPEX_CPU): see cmake/rooms.cmake.
+// It knows no AVX-512. What is written for that has no branch and no address by values where its AVX2 or portable
+// sister has none; a reader has to see it.
 //
 // What valgrind cannot see: instructions that take longer for some operands. None that do (division, say) are used.
 #include <fmt/format.h>

@@ -67,9 +67,17 @@ std::optional<std::vector<AffinePoint>> decode_cache(ByteView bytes, size_t coun
 }  // namespace
 
 Generators Generators::derive(size_t count, ThreadPool& pool) {
-  std::vector<std::array<uint8_t, 64>> seeds(count);
-  for (size_t k = 0; k < count; ++k) seeds[k] = generator_seed("position", k);
-  return Generators(batch_to_affine(from_uniform_bytes_batch(seeds, &pool)));
+  std::vector<AffinePoint> points(count);
+  constexpr size_t kAtOnce = 512;  // an inversion for so many
+  pool.for_each((count + kAtOnce - 1) / kAtOnce, [&](size_t part) {
+    std::vector<std::array<uint8_t, 64>> seeds;
+    for (size_t k = part * kAtOnce; k < std::min(count, (part + 1) * kAtOnce); ++k) {
+      seeds.push_back(generator_seed("position", k));
+    }
+    const std::vector<AffinePoint> some = batch_to_affine(from_uniform_bytes_batch(seeds));
+    std::copy(some.begin(), some.end(), points.begin() + static_cast<ptrdiff_t>(part * kAtOnce));
+  });
+  return Generators(std::move(points));
 }
 
 Generators::Generators(std::vector<AffinePoint> positions)

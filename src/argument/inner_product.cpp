@@ -9,8 +9,16 @@ namespace zkapex {
 
 namespace {
 
+// Sums over so many points at a time: what a multiplication holds grows with its points.
+constexpr size_t kPointsAtOnce = size_t{1} << 16;
+
 Point commit_var(const Generators& g, std::span<const Scalar> a, ThreadPool& pool) {
-  return msm_var(a, g.positions().first(a.size()), pool).value();
+  Point out;
+  for (size_t first = 0; first < a.size(); first += kPointsAtOnce) {
+    const size_t count = std::min(kPointsAtOnce, a.size() - first);
+    out += msm_var(a.subspan(first, count), g.positions().subspan(first, count), pool).value();
+  }
+  return out;
 }
 
 // The coefficient of generator i after the challenges so far: Π x⁻¹ over the rounds in which i was in the upper half.
@@ -28,22 +36,58 @@ std::vector<Scalar> generator_weights(size_t length, unsigned rounds, std::span<
 // Adding up generators takes as long as two rounds over all of them; after four rounds a sixteenth is left.
 constexpr unsigned kRoundsUnfolded = 4;
 
-// base_j ← Σ_t weight base over i = j + t · length; all weights become 1.
-void fold_base(std::vector<AffinePoint>& base, std::vector<Scalar>& weight, size_t length, ThreadPool& pool) {
-  std::vector<Scalar> factors;  // the weight depends only on t
-  for (size_t i = 0; i < weight.size(); i += length) factors.push_back(weight[i]);
-  base = batch_to_affine(fold_points_var(base, factors, length, pool), &pool);
-  weight.assign(length, Scalar::one());
-}
+// The generators as they fold. Those that stand at the same place of a block of `length` have to be added up still,
+// each times its block's factor.
+class FoldingBase {
+ public:
+  explicit FoldingBase(std::span<const AffinePoint> points) : points_(points), factors_{Scalar::one()} {}
+
+  // Σ over the upper halves of blocks of generator · v_lo, which is L without its value; or over the lower ones, with
+  // v_hi.
+  [[nodiscard]] Point meet_var(bool upper, size_t half, std::span<const Scalar> v, ThreadPool& pool) const {
+    const std::span<const Scalar> other =
+        upper ? v.first(std::min(half, v.size())) : v.subspan(std::min(half, v.size()));
+    std::vector<Scalar> scalars;
+    std::vector<std::span<const AffinePoint>> lists;
+    scalars.reserve(std::min(points_.size(), factors_.size() * half));
+    for (size_t t = 0; t < factors_.size(); ++t) {
+      const size_t first = std::min(points_.size(), 2 * half * t + (upper ? half : 0));
+      const size_t count = std::min({half, points_.size() - first, other.size()});
+      lists.push_back(points_.subspan(first, count));
+      for (size_t i = 0; i < count; ++i) scalars.push_back(factors_[t] * other[i]);
+    }
+    return msm_var(scalars, PreparedPoints(lists, pool), pool).value();
+  }
+
+  // After a round: blocks have half the length.
+  void bind(const Scalar& inverse) {
+    std::vector<Scalar> next;
+    for (const Scalar& factor : factors_) next.insert(next.end(), {factor, factor * inverse});
+    factors_ = std::move(next);
+  }
+  // Adds up all blocks of `length`.
+  void add_up_var(size_t length, ThreadPool& pool) {
+    factors_.resize((points_.size() + length - 1) / length);
+    folded_ = batch_to_affine(fold_points_var(points_, factors_, length, pool), &pool);
+    points_ = folded_;
+    factors_ = {Scalar::one()};
+  }
+
+ private:
+  std::span<const AffinePoint> points_;
+  std::vector<AffinePoint> folded_;
+  std::vector<Scalar> factors_;  // of blocks
+};
 
 // lo + x hi, where hi may be shorter.
-void fold_halves(std::vector<Scalar>& v, size_t half, const Scalar& x) {
+template <class Vector>
+void fold_halves(Vector& v, size_t half, const Scalar& x) {
   for (size_t i = half; i < v.size(); ++i) v[i - half] += x * v[i];
   v.resize(std::min(v.size(), half));
 }
 
 // <a_lo, b_hi>
-Scalar cross(const std::vector<Scalar>& a, const std::vector<Scalar>& b, size_t half) {
+Scalar cross(std::span<const Scalar> a, std::span<const Scalar> b, size_t half) {
   ScalarAccumulator sum;
   for (size_t i = half; i < b.size(); ++i) sum.add_product(a[i - half], b[i]);
   return sum.reduce();
@@ -51,59 +95,46 @@ Scalar cross(const std::vector<Scalar>& a, const std::vector<Scalar>& b, size_t 
 
 }  // namespace
 
-OpeningProof prove_inner_product(Transcript& transcript, const Generators& generators, std::span<const Scalar> a,
-                                 const Scalar& alpha, std::span<const Scalar> b, Nonces& nonces, ThreadPool& pool) {
+OpeningProof prove_inner_product(Transcript& transcript, const Generators& generators, SecretVector<Scalar> a,
+                                 const Scalar& alpha, std::vector<Scalar> b, Nonces& nonces, ThreadPool& pool) {
   OpeningProof proof;
-  const SecretVector<Scalar> mask = nonces.scalars(a.size());
-  const Wiped<Scalar> delta(nonces.scalar());
-  proof.mask =
-      (commit_var(generators, {mask.data(), mask.size()}, pool) + multiply(generators.blinding(), *delta)).encode();
-  proof.mask_value = inner_product({mask.data(), mask.size()}, b);
-  transcript.absorb("mask", {&proof.mask, 1});
-  transcript.absorb("mask value", {&proof.mask_value, 1});
-  const Scalar c = transcript.challenge("opening");
-  proof.blinding = *delta + c * alpha;
-  transcript.absorb("blinding", {&proof.blinding, 1});
+  {
+    const SecretVector<Scalar> mask = nonces.scalars(a.size());
+    const Wiped<Scalar> delta(nonces.scalar());
+    proof.mask =
+        (commit_var(generators, {mask.data(), mask.size()}, pool) + multiply(generators.blinding(), *delta)).encode();
+    proof.mask_value = inner_product({mask.data(), mask.size()}, b);
+    transcript.absorb("mask", {&proof.mask, 1});
+    transcript.absorb("mask value", {&proof.mask_value, 1});
+    const Scalar c = transcript.challenge("opening");
+    proof.blinding = *delta + c * alpha;
+    transcript.absorb("blinding", {&proof.blinding, 1});
+    for (size_t i = 0; i < a.size(); ++i) a[i] = mask[i] + c * a[i];
+  }
   const Scalar rho = transcript.challenge("value base");
 
-  // From here on the vector is uniform: it hides a, and needs no care.
-  std::vector<Scalar> v(a.size()), u(b.begin(), b.end());
-  for (size_t i = 0; i < v.size(); ++i) v[i] = mask[i] + c * a[i];
-  // The generators as they fold: weight_i · base_i, where those that are 2 half apart still have to be added up.
-  std::vector<AffinePoint> base(generators.positions().begin(),
-                                generators.positions().begin() + static_cast<std::ptrdiff_t>(a.size()));
-  std::vector<Scalar> weight(v.size(), Scalar::one());
+  // From here on the vector is uniform: it hides what it was, and needs no care.
+  const auto vector = [&] { return std::span<const Scalar>(a.data(), a.size()); };
+  FoldingBase base(generators.positions().first(a.size()));
   const unsigned rounds = log2_ceil(a.size());
   for (unsigned k = 0; k < rounds; ++k) {
     const size_t half = size_t{1} << (rounds - 1 - k);
-    if (k == kRoundsUnfolded) fold_base(base, weight, 2 * half, pool);
-    // Base i stands at i mod 2 half now; in the upper half it meets a_lo (L), in the lower one a_hi (R).
-    std::vector<Scalar> left, right;
-    std::vector<AffinePoint> left_base, right_base;
-    for (size_t i = 0; i < weight.size(); ++i) {
-      const size_t at = i % (2 * half);
-      if (at >= half) {
-        left.push_back(weight[i] * v[at - half]);
-        left_base.push_back(base[i]);
-      } else if (at + half < v.size()) {
-        right.push_back(weight[i] * v[at + half]);
-        right_base.push_back(base[i]);
-      }
-    }
-    const Point l = msm_var(left, left_base, pool).value() + multiply(generators.value(), rho * cross(v, u, half));
-    const Point r = msm_var(right, right_base, pool).value() + multiply(generators.value(), rho * cross(u, v, half));
+    if (k == kRoundsUnfolded) base.add_up_var(2 * half, pool);
+    // A generator of the upper half meets a_lo (L), one of the lower half a_hi (R).
+    const Point l =
+        base.meet_var(true, half, vector(), pool) + multiply(generators.value(), rho * cross(vector(), b, half));
+    const Point r =
+        base.meet_var(false, half, vector(), pool) + multiply(generators.value(), rho * cross(b, vector(), half));
     proof.left.push_back(l.encode());
     proof.right.push_back(r.encode());
     transcript.absorb("left", {&proof.left.back(), 1});
     transcript.absorb("right", {&proof.right.back(), 1});
     const Scalar x = transcript.challenge("fold"), inverse = x.inverse();
-    fold_halves(v, half, x);
-    fold_halves(u, half, inverse);
-    for (size_t i = 0; i < weight.size(); ++i) {
-      if ((i & half) != 0) weight[i] *= inverse;
-    }
+    fold_halves(a, half, x);
+    fold_halves(b, half, inverse);
+    base.bind(inverse);
   }
-  proof.last = v[0];
+  proof.last = a[0];
   return proof;
 }
 

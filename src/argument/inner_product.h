@@ -18,9 +18,10 @@
 
 namespace zkapex {
 
-// `a` and `b` of one length, at most generators.size(). The transcript has absorbed what fixes A, b and v.
-OpeningProof prove_inner_product(Transcript& transcript, const Generators& generators, std::span<const Scalar> a,
-                                 const Scalar& alpha, std::span<const Scalar> b, Nonces& nonces, ThreadPool& pool);
+// `a` and `b` of one length, at most generators.size(): both are folded where they are. The transcript has absorbed
+// what fixes A, b and v.
+OpeningProof prove_inner_product(Transcript& transcript, const Generators& generators, SecretVector<Scalar> a,
+                                 const Scalar& alpha, std::vector<Scalar> b, Nonces& nonces, ThreadPool& pool);
 
 // Adds to `sum` what must be the identity, less c · A, and returns c: the caller knows A as a sum of its own.
 // Fails if a point of the proof is not one.

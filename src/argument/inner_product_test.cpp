@@ -29,7 +29,7 @@ class InnerProductTest : public ::testing::Test {
   OpeningProof prove(const Instance& i) {
     Transcript transcript("test");
     Nonces nonces = Nonces::create({}).value();
-    return prove_inner_product(transcript, generators_, i.a, i.alpha, i.b, nonces, pool_);
+    return prove_inner_product(transcript, generators_, SecretVector<Scalar>(i.a), i.alpha, i.b, nonces, pool_);
   }
   Verdict verify(const Instance& i, const OpeningProof& proof, Transcript transcript = Transcript("test")) {
     PointSum sum;

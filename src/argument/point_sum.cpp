@@ -33,7 +33,8 @@ void PointSum::add_scaled(const PointSum& other, const Scalar& weight) {
 bool PointSum::is_identity_var(const Generators& generators, ThreadPool& pool) const {
   const Point own[] = {generators.blinding(), generators.value()};
   const std::vector<AffinePoint> two = batch_to_affine(own), others = batch_to_affine(points_, &pool);
-  const PreparedPoints bases({generators.positions().first(generator_.size()), others, two}, pool);
+  const std::span<const AffinePoint> lists[] = {generators.positions().first(generator_.size()), others, two};
+  const PreparedPoints bases(lists, pool);
   std::vector<Scalar> scalars;
   scalars.reserve(bases.size());
   scalars.insert(scalars.end(), generator_.begin(), generator_.end());

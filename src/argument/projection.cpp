@@ -242,7 +242,7 @@ Status ProjectionProver::prove(size_t fork, std::span<const Scalar> blindings, S
 
 Result<std::vector<Scalar>> ProjectionProver::fold(std::span<const Scalar> weights, ThreadPool& pool) const {
   const size_t n = shape_.row_length;
-  RowFolder narrow(n, pool, triangle_);
+  std::optional<RowFolder> narrow;
   std::vector<Scalar> wide(n);
   size_t next = 0;
   ZKAPEX_CHECK(source_([&](const IntegerRows& rows) {
@@ -254,14 +254,16 @@ Result<std::vector<Scalar>> ProjectionProver::fold(std::span<const Scalar> weigh
             const std::vector<Scalar> sums = fold_i64(entries, n, of_rows, pool);
             for (size_t l = 0; l < n; ++l) wide[l] += sums[l];
           } else {
-            narrow.add({entries.data(), count, n, n}, of_rows);
+            if (!narrow) narrow.emplace(n, pool, triangle_);
+            narrow->add({entries.data(), count, n, n}, of_rows);
           }
           next += count;
         },
         rows);
     return Status(Done{});
   }));
-  const std::vector<Scalar> sums = narrow.finish();
+  if (!narrow) return wide;
+  const std::vector<Scalar> sums = narrow->finish();
   for (size_t l = 0; l < n; ++l) wide[l] += sums[l];
   return wide;
 }

@@ -41,49 +41,55 @@ ArgumentProver::ArgumentProver(const Generators& generators, ProofShape shape, T
 
 namespace {
 
-// Σ_l t(l) eq(point, l) under sumcheck: eq is never stored, each round knows its factor of it. The first rounds load
-// the table and fold it anew; then it is short enough to stay.
+// Entries of all pairs' tables that stay in memory between rounds.
+constexpr size_t kEntriesInMemory = size_t{1} << 18;
+
+// Σ_l t(l) eq(point, l) under sumcheck: eq is never stored, each round knows its factor of it. A table is put away
+// between rounds until it has at most `short_table` entries.
 class PairProver {
  public:
-  PairProver(const KeptVector& vector, std::span<const Scalar> point) : vector_(vector), point_(point) {}
+  PairProver(const KeptVector& vector, std::span<const Scalar> point, size_t short_table)
+      : vector_(vector), point_(point), short_table_(short_table) {}
 
   struct Round {
     Scalar constant, square;  // the round polynomial's coefficients of 1 and X²
   };
   Result<Round> round() const {
-    if (bound_ >= kLoadedRounds) return round_of(table_);
-    ZKAPEX_TRY(const std::vector<Scalar> table, folded());
+    if (!table_.empty()) return round_of(table_);
+    ZKAPEX_TRY(const std::vector<Scalar> table, put_away().load());
     return round_of(table);
   }
 
-  Status bind(const Scalar& x) {
+  Status bind(const Scalar& x, Scratch& scratch) {
     const Scalar& p = point_[point_.size() - 1 - bound_];
     scale_ *= Scalar::one() - p + x * (p + p - Scalar::one());
-    challenges_.push_back(x);
     ++bound_;
-    if (bound_ > kLoadedRounds) {
+    if (!table_.empty()) {
       fold_low(table_, x);
-    } else if (bound_ == kLoadedRounds || bound_ == point_.size()) {
-      ZKAPEX_TRY(table_, folded());
+      return Done{};
+    }
+    ZKAPEX_TRY(std::vector<Scalar> table, put_away().load());
+    fold_low(table, x);
+    table.shrink_to_fit();
+    if (table.size() <= short_table_) {
+      table_ = std::move(table);
+      folded_ = {};
+    } else if (folded_.size() > 0) {
+      return folded_.replace(std::move(table));
+    } else {
+      ZKAPEX_TRY(folded_, scratch.keep(std::move(table)));
     }
     return Done{};
   }
   // After the last round.
   [[nodiscard]] Result<Scalar> value() const {
-    if (!point_.empty()) return table_[0];
-    ZKAPEX_TRY(const std::vector<Scalar> table, folded());
+    if (!table_.empty()) return table_[0];
+    ZKAPEX_TRY(const std::vector<Scalar> table, put_away().load());
     return table[0];
   }
 
  private:
-  static constexpr unsigned kLoadedRounds = 3;
-
-  [[nodiscard]] Result<std::vector<Scalar>> folded() const {
-    ZKAPEX_TRY(std::vector<Scalar> table, vector_.load());
-    for (const Scalar& x : challenges_) fold_low(table, x);
-    table.shrink_to_fit();  // many wait at once
-    return table;
-  }
+  [[nodiscard]] const KeptVector& put_away() const { return folded_.size() > 0 ? folded_ : vector_; }
 
   [[nodiscard]] Round round_of(std::span<const Scalar> table) const {
     const auto variables = static_cast<unsigned>(point_.size());
@@ -107,8 +113,9 @@ class PairProver {
 
   const KeptVector& vector_;
   std::span<const Scalar> point_;
-  std::vector<Scalar> challenges_;
-  std::vector<Scalar> table_;  // from kLoadedRounds on
+  size_t short_table_;
+  KeptVector folded_;          // the table, while it is long
+  std::vector<Scalar> table_;  // and when it is short
   Scalar scale_ = Scalar::one();
   unsigned bound_ = 0;
 };
@@ -126,8 +133,9 @@ Status ArgumentProver::reduce_pairs(Sender& channel) {
   const std::vector<Scalar> weight = powers(main_.challenge("beta"), pairs_.size());
   std::vector<PairProver> provers;
   Scalar claim;
+  const size_t short_table = std::max<size_t>(1, kEntriesInMemory / std::max<size_t>(1, pairs_.size()));
   for (size_t p = 0; p < pairs_.size(); ++p) {
-    provers.emplace_back(pairs_[p].vector, pairs_[p].point);
+    provers.emplace_back(pairs_[p].vector, pairs_[p].point, short_table);
     claim += weight[p] * pairs_[p].value;
   }
   FirstError failed;
@@ -144,7 +152,7 @@ Status ArgumentProver::reduce_pairs(Sender& channel) {
     message = channel.send(name, std::move(message));
     const Scalar x = main_.challenge(name);
     claim = bind_round<Scalar>(claim, message, Scalar::one(), x);
-    pool_.for_each(pairs_.size(), [&](size_t p) { failed.note(provers[p].bind(x)); });
+    pool_.for_each(pairs_.size(), [&](size_t p) { failed.note(provers[p].bind(x, options_.scratch)); });
     ZKAPEX_CHECK(failed.status());
     xi.insert(xi.begin(), x);
   }
@@ -198,14 +206,20 @@ Result<Proof> ArgumentProver::finish(const std::function<OpeningClaim(const Proo
 
   Wiped<Scalar> alpha(zeta * *pads_.blinding);
   for (size_t p = 0; p < pairs_.size(); ++p) *alpha += weight[p] * pairs_[p].blinding;
-  ZKAPEX_TRY(const SecretVector<Scalar> vector, opened_vector(weight, zeta));
+  ZKAPEX_TRY(SecretVector<Scalar> vector, opened_vector(weight, zeta));
+  pairs_.clear();
 
-  const OpeningClaim claim = replay(proof_);
-  const std::span<const Scalar> opened(vector.data(), vector.size());
-  if (options_.tamper == nullptr && inner_product(opened, claim.vector) != claim.value) {
-    return error("the witness does not satisfy the relation: nothing was proved");
+  std::vector<Scalar> claimed;
+  {
+    OpeningClaim claim = replay(proof_);
+    const std::span<const Scalar> opened(vector.data(), vector.size());
+    if (options_.tamper == nullptr && inner_product(opened, claim.vector) != claim.value) {
+      return error("the witness does not satisfy the relation: nothing was proved");
+    }
+    claimed = std::move(claim.vector);
   }
-  proof_.opening = prove_inner_product(main_, generators_, opened, *alpha, claim.vector, nonces_, pool_);
+  proof_.opening =
+      prove_inner_product(main_, generators_, std::move(vector), *alpha, std::move(claimed), nonces_, pool_);
   return std::move(proof_);
 }
 

@@ -25,10 +25,13 @@ struct ProverProduct {
   Scalar a, b, c;  // claimed: a b = c; all three were sent
 };
 
+// What hears of progress, and stops nothing.
+inline Status go_on() { return Done{}; }
+
 // How a relation's prover works; none of it shows in the proof.
 struct ProveOptions {
-  Scratch scratch;                         // for vectors that wait for the end
-  std::function<void()> progress = [] {};  // hears of every fork that is done
+  Scratch scratch;                           // for vectors that wait for the end
+  std::function<Status()> progress = go_on;  // hears of every fork that is done; its error ends the proof
   Tamper* tamper = nullptr;
 };
 
@@ -77,7 +80,7 @@ class ArgumentProver {
       Sender channel(forks.back(), pads(first_pad, shape_.forks[k]), proof_.forks[k]);
       ZKAPEX_CHECK(body(k, channel));
       first_pad += shape_.forks[k];
-      options_.progress();
+      ZKAPEX_CHECK(options_.progress());
     }
     for (const Transcript& fork : forks) main_.absorb("fork", fork);
     return Done{};

@@ -8,6 +8,7 @@
 #include "argument/attacks/dishonest_testing.h"
 #include "argument/attacks/simulator_testing.h"
 #include "base/repeated_randomness_testing.h"
+#include "base/result_testing.h"
 
 namespace zkapex {
 namespace {
@@ -79,14 +80,26 @@ class RelationTest : public ::testing::Test {
  protected:
   Result<Proof> proof_of(ScaledWitness& witness, Tamper* tamper = nullptr) {
     return prove(relation_, witness, test_generators(), pool_,
-                 {.scratch = {}, .progress = [this] { ++forks_done_; }, .tamper = tamper});
+                 {.scratch = {}, .progress = [this] { return note_fork(); }, .tamper = tamper});
+  }
+  Status note_fork() {
+    ++forks_done_;
+    return stopped_ ? Status(error("stopped")) : Done{};
   }
 
   ThreadPool pool_{1};
   std::mt19937_64 rng_{151};
   const ScaledRelation relation_;
   int forks_done_ = 0;
+  bool stopped_ = false;
 };
+
+TEST_F(RelationTest, WhoHearsOfProgressMayStopTheProver) {
+  ScaledWitness witness(random_scalars(rng_, kLength));
+  stopped_ = true;
+  EXPECT_EQ(testing::refusal(proof_of(witness)), "stopped");
+  EXPECT_EQ(forks_done_, 1);
+}
 
 TEST_F(RelationTest, RowsMayDependOnAChallenge) {
   ScaledWitness witness(random_scalars(rng_, kLength));

@@ -2,6 +2,7 @@
 // secret as the witness.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -18,14 +19,18 @@ class KeptVector {
       : memory_(std::move(values)) {}
 
   [[nodiscard]] Result<std::vector<Scalar>> load() const;
+  // Puts away other values instead, at most as many as there were.
+  [[nodiscard]] Status replace(std::vector<Scalar> values);
+  [[nodiscard]] size_t size() const { return file_ == nullptr ? memory_.size() : size_; }
 
  private:
   friend class Scratch;
-  KeptVector(std::shared_ptr<const ScratchFile> file, uint64_t offset, size_t size)
+  KeptVector(std::shared_ptr<ScratchFile> file, uint64_t offset, size_t size)
       : file_(std::move(file)), offset_(offset), size_(size) {}
+  [[nodiscard]] Status write(std::span<const Scalar> values);
 
   std::vector<Scalar> memory_;
-  std::shared_ptr<const ScratchFile> file_;
+  std::shared_ptr<ScratchFile> file_;
   uint64_t offset_ = 0;
   size_t size_ = 0;
 };
@@ -37,11 +42,15 @@ class Scratch {
   // In a file in `folder`.
   [[nodiscard]] static Result<Scratch> in(const Path& folder);
 
+  // From any thread.
   [[nodiscard]] Result<KeptVector> keep(std::vector<Scalar> values);
 
  private:
-  std::shared_ptr<ScratchFile> file_;
-  uint64_t size_ = 0;  // of what is in it
+  struct Disk {
+    std::shared_ptr<ScratchFile> file;
+    std::atomic<uint64_t> size = 0;  // of what is in it
+  };
+  std::shared_ptr<Disk> disk_;
 };
 
 }  // namespace zkapex

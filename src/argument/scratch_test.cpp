@@ -28,5 +28,20 @@ TEST(Scratch, GivesBackWhatItKeeps) {
   }
 }
 
+TEST(Scratch, ShorterValuesTakeThePlaceOfOthers) {
+  Result<Scratch> disk = Scratch::in(std::filesystem::temp_directory_path());
+  ASSERT_TRUE(disk.ok()) << disk.error().message;
+  for (Scratch scratch : {Scratch(), *disk}) {
+    Result<KeptVector> a = scratch.keep(sequence(5, 10));
+    const Result<KeptVector> b = scratch.keep(sequence(20, 10));
+    ASSERT_TRUE(a.ok() && b.ok());
+    EXPECT_EQ(a->size(), 10U);
+    ASSERT_TRUE(a->replace(sequence(7, 5)).ok());
+    EXPECT_EQ(a->size(), 5U);
+    EXPECT_EQ(*a->load(), sequence(7, 5));
+    EXPECT_EQ(*b->load(), sequence(20, 10));
+  }
+}
+
 }  // namespace
 }  // namespace zkapex

@@ -6,33 +6,31 @@
 
 #include "argument/bit_planes.h"
 #include "argument/eq_weights.h"
+#include "base/bits.h"
 
 namespace zkapex {
 
 namespace {
 
-constexpr size_t kChunk = EqWeights::kChunk;
+constexpr size_t kChunk = SumcheckKernels::kChunk;
+static_assert(kChunk == EqWeights::kChunk);
 
-// Sums of one term over the pairs of a round. Without eq: the coefficients of 1, X², X³ of the product. With eq: the
-// values at 0 and 1 and the X² coefficient of the product beside eq's linear factor.
+// Sums of one term over the pairs of a round: see SumcheckKernels::Product. With eq they are of the product beside eq's
+// linear factor.
 using TermSums = std::array<Scalar, 3>;
 
-struct PairBuffer {
-  std::array<Scalar, kChunk> low, step;  // t(X) = low + step X
-};
+const uint64_t* words(const Scalar& s) { return s.montgomery_words().data(); }
 
 class Prover {
  public:
-  Prover(Sumcheck sumcheck, ThreadPool& pool) : problem_(std::move(sumcheck)), pool_(pool) {
+  Prover(Sumcheck sumcheck, ThreadPool& pool, const SumcheckKernels& kernels)
+      : problem_(std::move(sumcheck)), pool_(pool), kernels_(kernels), tables_(problem_.tables.size()) {
     if (problem_.bits) bits_.emplace(*std::move(problem_.bits), problem_.variables, problem_.eq_point, pool);
-    folds_.resize(problem_.tables.size());
-    fresh_.resize(problem_.tables.size());
-    target_.resize(problem_.tables.size());
-    late_.resize(problem_.tables.size());
     const Scalar r = Scalar::power_of_two(256);
     for (const SumcheckTable& table : problem_.tables) factor_.push_back(table.integers() ? r : Scalar::one());
     for (SumcheckTerm& term : problem_.terms) {
       for (const unsigned f : term.factors) term.coefficient *= factor_[f];
+      if (term.factors.size() + (term.eq ? 1 : 0) == 3) term.coefficient *= scale_of_products();
     }
   }
 
@@ -55,6 +53,14 @@ class Prover {
   }
 
  private:
+  // What becomes of a table in this round.
+  struct Fate {
+    bool folds = false;          // it is folded and stored
+    bool read = false;           // its pairs are needed
+    std::optional<Scalar> late;  // the challenge before, by which a compact one is still to be folded; times the scale
+    SumcheckTable::Scalars fresh;  // where it is stored, unless that is where it is
+  };
+
   // eq's factor of the variable at hand is zero_ (1 − X) + one_ X.
   void eq_factor() {
     const unsigned from_top = problem_.variables - 1 - round_;
@@ -101,72 +107,102 @@ class Prover {
 
   void bind(const Scalar& x) {
     pending_ = x;
+    scaled_pending_ = x * scale_of_products();
     if (bits_) bits_->bind(x);
     if (!has_eq()) return;
     scale_ *= eq_zero_ + x * (eq_one_ - eq_zero_);
     eq_sum_ = eq_.at_zero + x * (eq_.at_one - eq_.at_zero - eq_.leading) + x.square() * eq_.leading;
   }
 
+  [[nodiscard]] Scalar scale_of_products() const { return Scalar::power_of_two(kernels_.scale_bits); }
+
   // Folding is fused with the next round's sums: each pass reads a table once and writes it once, at half its length.
   std::vector<TermSums> sum_terms(bool with_one) {
     size_t longest = 0;
-    for (size_t t = 0; t < problem_.tables.size(); ++t) {
+    for (size_t t = 0; t < tables_.size(); ++t) {
       prepare(t);
       longest = std::max(longest, length(t));
     }
     std::vector<std::pair<size_t, size_t>> ranges;  // of folded entries
     const size_t pairs = (longest + 1) / 2;
     const EqWeights eq(problem_.eq_point, problem_.variables, round_ + 1);
+    const SumcheckKernels::Weights low = low_weights(eq);
     std::vector<TermSums> total(problem_.terms.size());
     std::mutex merging;
     pool_.for_ranges((pairs + kChunk - 1) / kChunk, 1, [&](size_t first, size_t last) {
-      std::vector<TermSums> local(problem_.terms.size());
-      std::vector<PairBuffer> buffers(problem_.tables.size());
+      std::vector<SumcheckKernels::Sums> local(problem_.terms.size());
+      std::vector<SumcheckKernels::Pairs> buffers(tables_.size());
       for (size_t chunk = first; chunk < last; ++chunk) {
         const size_t start = chunk * kChunk, size = std::min(kChunk, pairs - start);
-        for (size_t t = 0; t < buffers.size(); ++t) load(t, 2 * first * kChunk, start, size, buffers[t]);
+        for (size_t t = 0; t < tables_.size(); ++t) {
+          if (tables_[t].folds || tables_[t].read) load(t, 2 * first * kChunk, start, size, buffers[t]);
+        }
         for (size_t t = 0; t < local.size(); ++t) {
           const size_t end = pairs_of_term(problem_.terms[t]);
-          if (end > start)
-            add_term(problem_.terms[t], buffers, std::min(size, end - start), eq, chunk, with_one, local[t]);
+          if (end <= start) continue;
+          const size_t used = std::min(size, end - start);
+          if (!add_block_term(problem_.terms[t], buffers, used, chunk, local[t]))
+            add_term(problem_.terms[t], buffers, used, low, eq.high(chunk), with_one, local[t]);
         }
       }
       const std::lock_guard lock(merging);
       ranges.emplace_back(2 * first * kChunk, 2 * last * kChunk);
-      for (size_t t = 0; t < local.size(); ++t) {
-        for (size_t e = 0; e < 3; ++e) total[t][e] += local[t][e];
-      }
+      for (size_t t = 0; t < local.size(); ++t) add_to(total[t], local[t]);
     });
     std::sort(ranges.begin(), ranges.end());
     replace_tables(ranges);
     return total;
   }
 
+  [[nodiscard]] SumcheckKernels::Weights low_weights(const EqWeights& eq) const {
+    std::vector<Scalar> scaled(eq.low().begin(), eq.low().end());
+    for (Scalar& weight : scaled) weight *= scale_of_products();
+    SumcheckKernels::Weights out;
+    kernels_.set_weights(words(scaled[0]), scaled.size(), &out);
+    return out;
+  }
+
+  void add_to(TermSums& total, const SumcheckKernels::Sums& sums) const {
+    uint64_t exported[3][9];
+    kernels_.export_sums(sums, exported);
+    for (size_t e = 0; e < 3; ++e) total[e] += ScalarAccumulator(std::to_array(exported[e])).reduce();
+  }
+
   // Decides what happens to a table in this round: nothing, or it is folded and stored anew, or, the first time that a
   // compact one would be, it is read as if it were.
   void prepare(size_t table) {
     SumcheckTable& from = problem_.tables[table];
-    if (round_ == 0 || from.fold_structure(pending_)) return;
-    if (round_ == 1 && from.compact()) {
-      late_[table] = pending_;
-      return;
+    if (round_ > 0 && !from.fold_structure(pending_)) {
+      if (round_ == 1 && from.compact()) {
+        tables_[table].late = scaled_pending_;
+      } else {
+        begin_fold(table);
+      }
     }
-    begin_fold(table);
+    tables_[table].read = std::any_of(problem_.terms.begin(), problem_.terms.end(), [&](const SumcheckTerm& term) {
+      const size_t skipped = blocks_of(term) != nullptr ? 1 : 0;
+      return std::find(term.factors.begin() + static_cast<ptrdiff_t>(skipped), term.factors.end(), table) !=
+             term.factors.end();
+    });
   }
 
-  // A table of scalars is folded where it is, others into a new one.
+  // Scalars, or what was stored before, are folded where they are: unless that leaves no room for whole octets.
   void begin_fold(size_t table) {
-    auto* scalars = std::get_if<SumcheckTable::Scalars>(&problem_.tables[table].values);
-    if (scalars == nullptr) fresh_[table].resize((length(table) + 1) / 2);
-    target_[table] = scalars == nullptr ? fresh_[table].data() : scalars->data();
-    folds_[table] = true;
+    tables_[table].folds = true;
+    if (memory_of(table) == nullptr) tables_[table].fresh.resize(round_up(length(table), 8));
+  }
+  [[nodiscard]] SumcheckTable::Scalars* memory_of(size_t table) {
+    SumcheckTable::Values& values = problem_.tables[table].values;
+    if (auto* stored = std::get_if<SumcheckTable::Stored>(&values)) return &stored->memory;
+    auto* scalars = std::get_if<SumcheckTable::Scalars>(&values);
+    return scalars != nullptr && scalars->size() % 8 == 0 ? scalars : nullptr;
   }
 
   // Of a table as it stands in this round.
   [[nodiscard]] size_t length(size_t table) const {
     size_t out = problem_.tables[table].length();
-    if (late_[table]) out = (out + 1) / 2;
-    return folds_[table] ? (out + 1) / 2 : out;
+    if (tables_[table].late) out = (out + 1) / 2;
+    return tables_[table].folds ? (out + 1) / 2 : out;
   }
 
   // Where its shortest factor ends, a product is zero.
@@ -178,33 +214,28 @@ class Prover {
 
   // `ranges` of folded entries, increasing, that were each made by one thread.
   void replace_tables(const std::vector<std::pair<size_t, size_t>>& ranges) {
-    for (size_t t = 0; t < folds_.size(); ++t) {
-      if (!folds_[t]) continue;
-      const size_t size = length(t);
-      if (auto* scalars = std::get_if<SumcheckTable::Scalars>(&problem_.tables[t].values)) {
+    for (size_t t = 0; t < tables_.size(); ++t) {
+      if (!tables_[t].folds) continue;
+      const size_t size = length(t), room = round_up(size, 8);
+      SumcheckTable::Scalars stored;
+      if (SumcheckTable::Scalars* memory = memory_of(t)) {
         for (const auto& [begin, end] : ranges) {
-          if (begin < size)
-            std::copy_n(&(*scalars)[stored_at(t, begin, begin)], std::min(end, size) - begin, &(*scalars)[begin]);
+          if (begin < size) std::copy_n(&(*memory)[2 * begin], std::min(end, room) - begin, &(*memory)[begin]);
         }
-        scalars->resize(size);
+        stored = std::move(*memory);
+        stored.resize(room);
       } else {
-        problem_.tables[t].values = std::exchange(fresh_[t], {});
+        stored = std::move(tables_[t].fresh);
       }
-      folds_[t] = false;
-      late_[t].reset();
+      problem_.tables[t].values = SumcheckTable::Stored{std::move(stored), size};
+      tables_[t] = {};
     }
-  }
-
-  // Where entry i of a folded table is put by the thread whose range begins at entry `begin`. In place it must not
-  // touch what other threads still read, entries 2 begin on are its own.
-  [[nodiscard]] size_t stored_at(size_t table, size_t begin, size_t i) const {
-    return std::holds_alternative<SumcheckTable::Scalars>(problem_.tables[table].values) ? begin + i : i;
   }
 
   void fold_last() {
     if (round_ == 0) return;  // no variables: each table is its one value
-    PairBuffer buffer;
-    for (size_t t = 0; t < problem_.tables.size(); ++t) {
+    SumcheckKernels::Pairs buffer;
+    for (size_t t = 0; t < tables_.size(); ++t) {
       if (problem_.tables[t].fold_structure(pending_)) continue;
       begin_fold(t);
       load(t, 0, 0, 1, buffer);
@@ -212,185 +243,83 @@ class Prover {
     replace_tables({{0, 1}});
   }
 
-  static Scalar value_at_zero(const SumcheckTable& table) {
-    if (table.length() == 0) return Scalar::zero();
-    return std::visit([](const auto& values) { return as_scalar(entry_of(values, 0)); }, table.values);
+  // The one entry that is left.
+  [[nodiscard]] Scalar value_at_zero(const SumcheckTable& table) const {
+    SumcheckKernels::Pairs pair;
+    const SumcheckKernels::Pairs* factors[1] = {&pair};
+    SumcheckKernels::Sums sums{};
+    TermSums out;
+    kernels_.load(table.entries(), nullptr, nullptr, 0, 1, nullptr, &pair);
+    kernels_.add_products(SumcheckKernels::Product::kOne, false, false, factors, 0, 1, nullptr, nullptr, &sums);
+    add_to(out, sums);
+    return out[0];
   }
-
-  static Scalar entry_of(const SumcheckTable::Scalars& values, size_t i) { return values[i]; }
-  template <class Integer>
-  static Integer entry_of(std::span<const Integer> values, size_t i) {
-    return values[i];
-  }
-  static Scalar entry_of(const SumcheckTable::Chosen& values, size_t i) {
-    return values.bytes[i] != 0 ? values.block[i >> values.block_bits] : Scalar::zero();
-  }
-  static Scalar entry_of(const SumcheckTable::Blocks& values, size_t i) { return values.block[i >> values.block_bits]; }
-  static Scalar entry_of(const SumcheckTable::Periodic& values, size_t i) {
-    return values.period[i & (values.period.size() - 1)];
-  }
-  static Scalar as_scalar(const Scalar& entry) { return entry; }
-  static Scalar as_scalar(int128 entry) { return unscaled(entry); }
 
   // The pairs start .. start + size − 1 of the table as it stands in this round. From the second round on, most tables
   // in memory are those of the round before: they are folded by the pending challenge and stored on the way, by a
-  // thread whose entries are those from `begin` on.
-  void load(size_t table, size_t begin, size_t start, size_t size, PairBuffer& out) const {
-    const SumcheckTable& from = problem_.tables[table];
-    Scalar* to = folds_[table] ? target_[table] + stored_at(table, std::min(begin, from.length()), 0) : nullptr;
-    std::visit(
-        [&](const auto& values) {
-          const auto read = [&](size_t i) { return entry_of(values, i); };
-          const size_t stored = from.length();
-          if (!late_[table]) {
-            folds_[table] ? fold_pairs(read, stored, from.sparse, to, start, size, out)
-                          : read_pairs(read, stored, start, size, out);
-            return;
-          }
-          const PairFolder fold(*late_[table]);
-          const auto folded = [&](size_t i) {
-            using Entry = std::decay_t<decltype(read(0))>;
-            const Entry zero = read(2 * i), one = 2 * i + 1 < stored ? read(2 * i + 1) : Entry{};
-            if (from.sparse && zero == Entry{} && one == Entry{}) return Scalar::zero();
-            return fold(zero, one);
-          };
-          folds_[table] ? fold_pairs(folded, (stored + 1) / 2, from.sparse, to, start, size, out)
-                        : read_pairs(folded, (stored + 1) / 2, start, size, out);
-        },
-        from.values);
+  // thread whose entries are those from `begin` on. In place it must not touch what other threads still read: entries
+  // 2 begin on are its own.
+  void load(size_t table, size_t begin, size_t start, size_t size, SumcheckKernels::Pairs& out) {
+    Fate& fate = tables_[table];
+    uint64_t* store = nullptr;
+    if (fate.folds) {
+      SumcheckTable::Scalars* memory = memory_of(table);
+      Scalar* to = memory == nullptr ? fate.fresh.data() : memory->data() + std::min(begin, memory->size());
+      store = reinterpret_cast<uint64_t*>(to);
+    }
+    kernels_.load(problem_.tables[table].entries(), fate.late ? words(*fate.late) : nullptr,
+                  fate.folds ? words(scaled_pending_) : nullptr, start, size, store, &out);
   }
 
-  template <class Read>
-  static void read_pairs(const Read& read, size_t length, size_t start, size_t size, PairBuffer& out) {
-    const auto entry = [&](size_t i) { return i < length ? as_scalar(read(i)) : Scalar::zero(); };
-    for (size_t i = 0; i < size; ++i) {
-      const size_t at = 2 * (start + i);
-      out.low[i] = entry(at);
-      out.step[i] = entry(at + 1) - out.low[i];
-    }
+  // A term whose first factor is one value for each block of pairs, with which the block's sum is multiplied.
+  [[nodiscard]] const SumcheckTable::Blocks* blocks_of(const SumcheckTerm& term) const {
+    const SumcheckTable::Blocks* blocks = problem_.tables[term.factors[0]].blocks();
+    if (blocks == nullptr || term.eq || term.factors.size() == 1) return nullptr;
+    return size_t{1} << (blocks->block_bits - 1) >= kernels_.lanes ? blocks : nullptr;
   }
 
-  template <class Read>
-  void fold_pairs(const Read& read, size_t length, bool sparse, Scalar* to, size_t start, size_t size,
-                  PairBuffer& out) const {
-    const PairFolder fold(pending_);
-    const auto folded = [&](size_t i) {
-      if (2 * i >= length) return Scalar::zero();
-      using Entry = std::decay_t<decltype(read(0))>;
-      const Entry zero = read(2 * i), one = 2 * i + 1 < length ? read(2 * i + 1) : Entry{};
-      if (sparse && zero == Entry{} && one == Entry{}) return to[i] = Scalar::zero();
-      return to[i] = fold(zero, one);
-    };
-    for (size_t i = 0; i < size; ++i) {
-      const size_t at = 2 * (start + i);
-      out.low[i] = folded(at);
-      out.step[i] = folded(at + 1) - out.low[i];
-    }
-  }
-
-  void add_term(const SumcheckTerm& term, const std::vector<PairBuffer>& buffers, size_t size, const EqWeights& eq,
-                size_t chunk, bool with_one, TermSums& sums) const {
-    if (const SumcheckTable::Blocks* blocks = problem_.tables[term.factors[0]].blocks();
-        blocks && !term.eq && term.factors.size() > 1) {
-      add_block_term(*blocks, term, buffers, size, chunk, sums);
-      return;
-    }
-    std::array<ScalarAccumulator, 3> part{};
-    const PairBuffer& a = buffers[term.factors[0]];
-    const bool sparse = problem_.tables[term.factors[0]].sparse;
-    if (term.eq) {
-      term.factors.size() == 1 ? eq_one_factor(a, size, eq.low(), with_one, part)
-                               : eq_two_factors(a, buffers[term.factors[1]], size, eq.low(), with_one, sparse, part);
-    } else if (term.factors.size() == 1) {
-      for (size_t i = 0; i < size; ++i) part[0].add(a.low[i]);
-    } else if (term.factors.size() == 2) {
-      two_factors(a, buffers[term.factors[1]], 0, size, part);
-    } else if (term.factors[1] == term.factors[2]) {
-      factor_and_square(a, buffers[term.factors[1]], size, sparse, part);
-    } else {
-      three_factors(a, buffers[term.factors[1]], buffers[term.factors[2]], size, part);
-    }
-    for (size_t e = 0; e < 3; ++e) sums[e] += term.eq ? eq.high(chunk) * part[e].reduce() : part[e].reduce();
-  }
-
-  // The first factor is one value for each block of pairs: it is multiplied with the block's sum.
-  static void add_block_term(const SumcheckTable::Blocks& blocks, const SumcheckTerm& term,
-                             const std::vector<PairBuffer>& buffers, size_t size, size_t chunk, TermSums& sums) {
-    const unsigned pair_bits = blocks.block_bits - 1;
+  bool add_block_term(const SumcheckTerm& term, const std::vector<SumcheckKernels::Pairs>& buffers, size_t size,
+                      size_t chunk, SumcheckKernels::Sums& sums) const {
+    const SumcheckTable::Blocks* blocks = blocks_of(term);
+    if (blocks == nullptr) return false;
+    using Product = SumcheckKernels::Product;
+    const size_t others = term.factors.size() - 1;
+    const SumcheckKernels::Pairs* factors[2] = {};
+    for (size_t k = 0; k < others; ++k) factors[k] = &buffers[term.factors[k + 1]];
+    const size_t pairs = size_t{1} << (blocks->block_bits - 1);  // of a block
     for (size_t begin = 0, end; begin < size; begin = end) {
       const size_t pair = chunk * kChunk + begin;
-      end = std::min(size, begin + (size_t{1} << pair_bits) - (pair & ((size_t{1} << pair_bits) - 1)));
-      std::array<ScalarAccumulator, 3> part{};
-      if (term.factors.size() == 2) {
-        for (size_t i = begin; i < end; ++i) part[0].add(buffers[term.factors[1]].low[i]);
-      } else {
-        two_factors(buffers[term.factors[1]], buffers[term.factors[2]], begin, end, part);
-      }
-      const Scalar& weight = blocks.block[pair >> pair_bits];
-      for (size_t e = 0; e < 2; ++e) sums[e] += weight * part[e].reduce();
+      end = std::min(size, begin + pairs - pair % pairs);
+      kernels_.add_products(others == 1 ? Product::kOne : Product::kTwo, false, false, factors, begin, end, nullptr,
+                            words(blocks->block[pair / pairs]), &sums);
     }
+    return true;
   }
 
-  static void eq_one_factor(const PairBuffer& a, size_t size, std::span<const Scalar> weight, bool with_one,
-                            std::array<ScalarAccumulator, 3>& part) {
-    for (size_t i = 0; i < size; ++i) {
-      part[0].add_product(weight[i], a.low[i]);
-      if (with_one) part[1].add_product(weight[i], a.low[i] + a.step[i]);
-    }
+  void add_term(const SumcheckTerm& term, const std::vector<SumcheckKernels::Pairs>& buffers, size_t size,
+                const SumcheckKernels::Weights& low, const Scalar& high, bool with_one,
+                SumcheckKernels::Sums& sums) const {
+    const SumcheckKernels::Pairs* factors[3] = {};
+    for (size_t k = 0; k < term.factors.size(); ++k) factors[k] = &buffers[term.factors[k]];
+    kernels_.add_products(product_of(term), problem_.tables[term.factors[0]].sparse, with_one, factors, 0, size, &low,
+                          term.eq ? words(high) : nullptr, &sums);
   }
-
-  static void eq_two_factors(const PairBuffer& a, const PairBuffer& b, size_t size, std::span<const Scalar> weight,
-                             bool with_one, bool sparse, std::array<ScalarAccumulator, 3>& part) {
-    for (size_t i = 0; i < size; ++i) {
-      if (sparse && a.low[i].is_zero() && a.step[i].is_zero()) continue;
-      part[0].add_product(weight[i], a.low[i] * b.low[i]);
-      if (with_one) part[1].add_product(weight[i], (a.low[i] + a.step[i]) * (b.low[i] + b.step[i]));
-      part[2].add_product(weight[i], a.step[i] * b.step[i]);
-    }
-  }
-
-  static void two_factors(const PairBuffer& a, const PairBuffer& b, size_t begin, size_t end,
-                          std::array<ScalarAccumulator, 3>& part) {
-    for (size_t i = begin; i < end; ++i) {
-      part[0].add_product(a.low[i], b.low[i]);
-      part[1].add_product(a.step[i], b.step[i]);
-    }
-  }
-
-  // a b²
-  static void factor_and_square(const PairBuffer& a, const PairBuffer& b, size_t size, bool sparse,
-                                std::array<ScalarAccumulator, 3>& part) {
-    for (size_t i = 0; i < size; ++i) {
-      if (sparse && a.low[i].is_zero() && a.step[i].is_zero()) continue;
-      const Scalar square = b.step[i] * b.step[i], cross = b.low[i] * b.step[i];
-      part[0].add_product(a.low[i], b.low[i] * b.low[i]);
-      part[1].add_product(a.low[i], square);
-      part[1].add_product(a.step[i], cross + cross);
-      part[2].add_product(a.step[i], square);
-    }
-  }
-
-  static void three_factors(const PairBuffer& a, const PairBuffer& b, const PairBuffer& c, size_t size,
-                            std::array<ScalarAccumulator, 3>& part) {
-    for (size_t i = 0; i < size; ++i) {
-      const Scalar top = b.step[i] * c.step[i];
-      part[0].add_product(a.low[i], b.low[i] * c.low[i]);
-      part[1].add_product(a.low[i], top);
-      part[1].add_product(a.step[i], b.low[i] * c.step[i] + b.step[i] * c.low[i]);
-      part[2].add_product(a.step[i], top);
-    }
+  static SumcheckKernels::Product product_of(const SumcheckTerm& term) {
+    using Product = SumcheckKernels::Product;
+    const size_t count = term.factors.size();
+    if (term.eq) return count == 1 ? Product::kEqOne : Product::kEqTwo;
+    if (count < 3) return count == 1 ? Product::kOne : Product::kTwo;
+    return term.factors[1] == term.factors[2] ? Product::kSquare : Product::kThree;
   }
 
   Sumcheck problem_;
   ThreadPool& pool_;
+  const SumcheckKernels& kernels_;
+  std::vector<Fate> tables_;
   std::optional<BitPlaneProver> bits_;
   std::vector<Scalar> factor_;  // what a table's stored values are multiplied by: R for integers
   unsigned round_ = 0;
-  Scalar pending_;                             // the challenge by which the tables are still to be folded
-  std::vector<bool> folds_;                    // the tables that this round folds and stores
-  std::vector<SumcheckTable::Scalars> fresh_;  // what becomes of those that were not scalars
-  std::vector<Scalar*> target_;                // where a folded table begins
-  std::vector<std::optional<Scalar>> late_;    // the challenge before it, by which compact tables are folded when read
+  Scalar pending_, scaled_pending_;  // the challenge by which the tables are still to be folded
   Scalar eq_zero_, eq_one_;
   Scalar scale_ = Scalar::one();  // eq at the variables bound so far
   EqRound eq_;
@@ -400,8 +329,8 @@ class Prover {
 }  // namespace
 
 SumcheckProof prove_sumcheck(Sender& channel, std::string_view label, Sumcheck sumcheck, const Scalar& claim,
-                             ThreadPool& pool) {
-  return Prover(std::move(sumcheck), pool).run(channel, label, claim);
+                             ThreadPool& pool, const SumcheckKernels& kernels) {
+  return Prover(std::move(sumcheck), pool, kernels).run(channel, label, claim);
 }
 
 SumcheckClaim verify_sumcheck(Receiver& channel, std::string_view label, unsigned variables, unsigned degree,

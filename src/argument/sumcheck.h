@@ -50,7 +50,7 @@ struct SumcheckProof {
 };
 
 SumcheckProof prove_sumcheck(Sender& channel, std::string_view label, Sumcheck sumcheck, const Scalar& claim,
-                             ThreadPool& pool);
+                             ThreadPool& pool, const SumcheckKernels& kernels = sumcheck_kernels());
 
 struct SumcheckClaim {
   std::vector<Scalar> point;

@@ -2,15 +2,30 @@
 
 namespace zkapex {
 
-size_t SumcheckTable::length() const {
-  if (const auto* chosen = std::get_if<Chosen>(&values)) return chosen->bytes.size();
-  if (const auto* blocks = std::get_if<Blocks>(&values)) return blocks->block.size() << blocks->block_bits;
-  if (const auto* periodic = std::get_if<Periodic>(&values)) return periodic->length;
-  if (const auto* scalars = std::get_if<Scalars>(&values)) return scalars->size();
-  if (const auto* small = std::get_if<std::span<const int64_t>>(&values)) return small->size();
-  if (const auto* wide = std::get_if<std::span<const int128>>(&values)) return wide->size();
-  return std::get<std::span<const uint8_t>>(values).size();
+SumcheckKernels::Entries SumcheckTable::entries() const {
+  using Form = SumcheckKernels::Form;
+  using Entries = SumcheckKernels::Entries;
+  struct Visitor {
+    bool sparse;
+    Entries operator()(const Scalars& v) const { return {Form::kScalars, sparse, v.size(), v.data()}; }
+    Entries operator()(const Stored& v) const { return {Form::kStored, sparse, v.length, v.memory.data()}; }
+    Entries operator()(std::span<const int64_t> v) const { return {Form::kInt64, sparse, v.size(), v.data()}; }
+    Entries operator()(std::span<const int128> v) const { return {Form::kInt128, sparse, v.size(), v.data()}; }
+    Entries operator()(std::span<const uint8_t> v) const { return {Form::kBytes, sparse, v.size(), v.data()}; }
+    Entries operator()(const Chosen& v) const {
+      return {Form::kChosen, sparse, v.bytes.size(), v.block.data(), v.block_bits, 0, v.bytes.data()};
+    }
+    Entries operator()(const Blocks& v) const {
+      return {Form::kBlocks, sparse, v.block.size() << v.block_bits, v.block.data(), v.block_bits};
+    }
+    Entries operator()(const Periodic& v) const {
+      return {Form::kPeriodic, sparse, v.length, v.period.data(), 0, v.period.size()};
+    }
+  };
+  return std::visit(Visitor{sparse}, values);
 }
+
+size_t SumcheckTable::length() const { return entries().length; }
 
 bool SumcheckTable::integers() const {
   return std::holds_alternative<std::span<const int64_t>>(values) ||

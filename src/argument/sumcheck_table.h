@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algebra/scalar.h"
+#include "argument/sumcheck_kernels.h"
 #include "base/unset_vector.h"
 
 namespace zkapex {
@@ -27,10 +28,15 @@ struct SumcheckTable {
     std::vector<Scalar> period;
     size_t length = 0;
   };
+  // What kernels have folded (sumcheck_kernels.h): the first `length` entries, in a form of their own. Not to be given.
+  struct Stored {
+    UnsetVector<Scalar> memory;
+    size_t length = 0;
+  };
   // int64: cheapest below 2^56; int128: |v| < 2^126; bytes: 0 and 1.
   using Scalars = UnsetVector<Scalar>;
   using Values = std::variant<Scalars, std::span<const int64_t>, std::span<const int128>, std::span<const uint8_t>,
-                              Chosen, Blocks, Periodic>;
+                              Chosen, Blocks, Periodic, Stored>;
 
   SumcheckTable(Values given, bool is_sparse = false) : values(std::move(given)), sparse(is_sparse) {}
   // A short one.
@@ -40,6 +46,7 @@ struct SumcheckTable {
   bool sparse = false;  // public, and mostly zero: where it is, time is saved
 
   [[nodiscard]] size_t length() const;
+  [[nodiscard]] SumcheckKernels::Entries entries() const;
   [[nodiscard]] bool integers() const;
   // Given in so few bytes an entry that folding it once would take more memory than it does: folded twice at once.
   [[nodiscard]] bool compact() const { return integers() || std::holds_alternative<Chosen>(values); }

@@ -58,14 +58,21 @@ class SumcheckTest : public ::testing::Test {
       for (unsigned v = problem.variables; v-- > 0;) bits.push_back(Scalar::from_u64(i >> v & 1));
       claim += summand(problem, tables, planes, eq_factor(problem, bits));
     }
-    for (const unsigned threads : {1U, 3U}) {
+    for (const InstructionSet set : instruction_sets_up_to(detect_instruction_set())) {
+      for (const unsigned threads : {1U, 3U}) check_prover(problem, plain, claim, threads, sumcheck_kernels(set));
+    }
+  }
+
+  void check_prover(const Sumcheck& problem, const Plain& plain, const Scalar& claim, unsigned threads,
+                    const SumcheckKernels& kernels) {
+    {
       ThreadPool pool(threads);
       const size_t count = problem.variables * problem.degree;
       const std::vector<Scalar> pads(count);  // zero: what is sent is what is meant
       std::vector<Scalar> sent;
       Transcript prover_transcript("test"), verifier_transcript("test");
       Sender sender(prover_transcript, pads, sent);
-      const SumcheckProof proof = prove_sumcheck(sender, "s", problem, claim, pool);
+      const SumcheckProof proof = prove_sumcheck(sender, "s", problem, claim, pool, kernels);
       EXPECT_TRUE(sender.exhausted());
       Receiver receiver(verifier_transcript, sent, 0);
       const SumcheckClaim end = verify_sumcheck(receiver, "s", problem.variables, problem.degree, Expression(claim));

@@ -22,6 +22,7 @@ enum class Reason {
   kMask,           // made for another mask, or the mask is not one of this deployment
   kWindow,         // a window that was applied already
   kModel,          // starts from another committed model than the current one
+  kOrder,          // starts from a model that was admitted after the request was published
   kFile,           // a file that is missing, damaged, or something else
 };
 
@@ -53,6 +54,8 @@ enum class Reason {
       return "window";
     case Reason::kModel:
       return "model";
+    case Reason::kOrder:
+      return "order";
     case Reason::kFile:
       return "file";
   }
@@ -91,8 +94,11 @@ enum class Reason {
       return "This client's window was accepted before: the client settles that proof as accepted, and this one counts "
              "for nothing.";
     case Reason::kModel:
-      return "Ask for the windows in their order: the client applied one that you have not accepted, or settled one "
-             "that you rejected.";
+      return "Ask for windows and updates in their order: the client made one that you have not accepted, or settled "
+             "one that you rejected.";
+    case Reason::kOrder:
+      return "The client chose its model or curvature with the request in sight: it answers requests that you publish "
+             "from now on.";
     case Reason::kFile:
       return "Ask the client to send the file again, as a plain file.";
   }

@@ -1,4 +1,4 @@
-// What windows and registrations absorb and draw, in order: a change here is a change of the protocol, and of
+// What windows, registrations and updates absorb and draw, in order: a change here is a change of the protocol, and of
 // docs/window.md.
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 #include "attestation/attacks/dishonest_window_testing.h"
 #include "attestation/registration_prover.h"
 #include "attestation/registration_verifier.h"
+#include "attestation/update_testing.h"
 #include "base/bits.h"
 
 namespace zkapex {
@@ -85,27 +86,23 @@ TEST(Manifest, OfAWindow) {
   }
 }
 
-TEST(Manifest, OfARegistration) {
-  ThreadPool pool(2);
-  const TestWindow window({.block = 4, .tensors = {20, 9}}, pool);
-  const RegistrationPlan plan = *RegistrationPlan::make(*window.deployment, {2});
-  const RegistrationStatement statement{&*window.deployment, "client 1"};
-  const ProvedRegistration proved =
-      prove_registration(statement, plan, TestWindow::Before(window), 1 << 12, window.generators(), pool).value();
-  Manifest manifest;
-  const RegistrationRelation registration(statement, plan);
-  ASSERT_TRUE(verify_with(registration, proved.proof.encode(), pool, &manifest).ok());
+// Of a registration, or an update.
+std::string registration_events(const RegistrationPlan& plan, bool update) {
   std::string expected = R"(main + protocol
 main + deployment
 main + client
-main + cut
+)";
+  if (update) expected += "main + registration\nmain + start\nmain + masks\nmain + before\nmain + current\n";
+  expected += R"(main + cut
 main + model
 main + curvature
 main + unchanged
+main + slacks
 main + pads
 main ? projection
 main + projections
 )";
+  if (plan.sums()) expected += "main ? anchor\n";
   size_t fork = 0;
   const auto next = [&] {
     const std::string name = fmt::format("unit {}", fork++);
@@ -117,11 +114,64 @@ main + projections
     expected += challenge_events(name, "tau", segment.variables) + round_events(name, "padding", segment.variables) +
                 fmt::format("{} + theta\n", name);
   }
+  if (plan.sums()) {
+    for (const AnchoredUnit& unit : plan.sums()->units) {
+      const std::string name = next();
+      expected += fmt::format("{} + K\n", name) + round_events(name, "anchor", unit.variables) +
+                  fmt::format("{} + theta, d^2\n", name);
+    }
+    for (const ProgressUnit& unit : plan.sums()->progress_units) {
+      const std::string name = next();
+      expected += fmt::format("{} + K\n", name) + round_events(name, "progress", unit.rows.variables) +
+                  fmt::format("{0} + theta, before\n{0} ? delta\n", name);
+    }
+    const std::string name = next();
+    const unsigned variables = log2_ceil(plan.slack_rows()) + log2_ceil(plan.geometry().row);
+    expected += fmt::format("{} + S\n", name) + challenge_events(name, "tau", variables) +
+                fmt::format("{} ? alpha\n", name) + round_events(name, "slacks", variables) +
+                fmt::format("{0} + slack evaluations\n{0} + b, b^2\n", name);
+  }
   for (const ProjectedRows& projected : plan.projections()) {
     expected += projection_events(projected.shape, "unit", fork);
     fork += projected.shape.forks();
   }
-  EXPECT_EQ(manifest_text(manifest), expected + reduction_events(plan.shape()));
+  if (plan.current()) {
+    const std::string name = next();
+    expected += challenge_events(name, "tau", plan.current()->variables()) + fmt::format("{} + current\n", name);
+  }
+  return expected + reduction_events(plan.shape());
+}
+
+void expect_registration(const TestWindow& window, ThreadPool& pool) {
+  const RegistrationPlan plan = *RegistrationPlan::make(*window.deployment, {2});
+  const BaseRows base = window.base_rows();
+  const RegistrationStatement statement{&*window.deployment, "client 1", &base};
+  const ProvedRegistration proved =
+      prove_registration(statement, plan, TestWindow::Before(window), 1 << 12, window.generators(), pool).value();
+  Manifest manifest;
+  const RegistrationRelation registration(statement, plan);
+  ASSERT_TRUE(verify_with(registration, proved.proof.encode(), pool, &manifest).ok());
+  EXPECT_EQ(manifest_text(manifest), registration_events(plan, false));
+}
+
+TEST(Manifest, OfARegistration) {
+  ThreadPool pool(2);
+  expect_registration(TestWindow({.block = 4, .tensors = {20, 9}}, pool), pool);
+  expect_registration(TestWindow({.block = 4, .tensors = {20, 9}, .anchored = true}, pool), pool);
+}
+
+TEST(Manifest, OfAnUpdate) {
+  ThreadPool pool(2);
+  const TestUpdate update({.block = 4, .tensors = {20, 9}}, pool);
+  const UpdateTerms terms = update.terms();
+  const BaseRows base = update.window.base_rows();
+  const RegistrationStatement statement{&*update.window.deployment, "client 1", &base, &terms};
+  const RegistrationPlan plan = update.plan();
+  Manifest manifest;
+  const Bytes proof = update.prove(pool).value().proof.encode();
+  ASSERT_TRUE(verify_with(RegistrationRelation(statement, plan), proof, pool, &manifest).ok());
+  ASSERT_EQ(plan.sums()->progress_units.size(), 1U);
+  EXPECT_EQ(manifest_text(manifest), registration_events(plan, true));
 }
 
 }  // namespace

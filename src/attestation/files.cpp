@@ -133,9 +133,39 @@ Result<ProofFile> ProofFile::decode(ByteView file) {
   return out;
 }
 
+Bytes UpdateFile::content() const {
+  ByteWriter out;
+  out.raw(deployment);
+  out.raw(registration);
+  out.raw(model);
+  out.text(client);
+  out.u8(curvature ? 1 : 0);
+  put_segmentation(out, cut);
+  put_proof(out, proof);
+  return out.take();
+}
+
+Result<UpdateFile> UpdateFile::decode(ByteView file) {
+  ZKAPEX_TRY(const ByteView content, unframe(kKind, file));
+  ByteReader in(content);
+  UpdateFile out;
+  ZKAPEX_TRY(out.deployment, in.array<32>());
+  ZKAPEX_TRY(out.registration, in.array<32>());
+  ZKAPEX_TRY(out.model, in.array<32>());
+  ZKAPEX_TRY(out.client, in.text(kMaxClientName));
+  ZKAPEX_CHECK(check_client_name(out.client));
+  ZKAPEX_TRY(const uint8_t curvature, in.u8());
+  if (curvature > 1) return error("an update is with a curvature or without, not {}", curvature);
+  out.curvature = curvature == 1;
+  ZKAPEX_TRY(out.cut, get_segmentation(in));
+  ZKAPEX_TRY(out.proof, get_proof(in));
+  return out;
+}
+
 Bytes ModelCommitment::content() const {
   ByteWriter out;
   out.raw(registration);
+  out.raw(update);
   put_history(out, windows);
   put_points(out, rows);
   return out.take();
@@ -146,6 +176,7 @@ Result<ModelCommitment> ModelCommitment::decode(ByteView file) {
   ByteReader in(content);
   ModelCommitment out;
   ZKAPEX_TRY(out.registration, in.array<32>());
+  ZKAPEX_TRY(out.update, in.array<32>());
   ZKAPEX_TRY(out.windows, get_history(in));
   ZKAPEX_TRY(out.rows, get_points(in));
   ZKAPEX_CHECK(in.finish());
@@ -155,6 +186,7 @@ Result<ModelCommitment> ModelCommitment::decode(ByteView file) {
 Bytes Registered::encode() const {
   ByteWriter out;
   out.raw(digest);
+  out.raw(model.update);
   out.text(client);
   put_points(out, unchanged);
   put_points(out, curvature);
@@ -167,6 +199,7 @@ Result<Registered> Registered::decode(ByteView file) {
   ByteReader in(content);
   Registered out;
   ZKAPEX_TRY(out.digest, in.array<32>());
+  ZKAPEX_TRY(out.model.update, in.array<32>());
   ZKAPEX_TRY(out.client, in.text(kMaxClientName));
   ZKAPEX_TRY(out.unchanged, get_points(in));
   ZKAPEX_TRY(out.curvature, get_points(in));

@@ -1,6 +1,6 @@
-// The public files of attestation: registrations, proofs of windows, and the commitment to a model that a verified
-// proof leaves behind. Each is framed (magic, version, digest) and canonical: decode accepts exactly what encode
-// writes.
+// The public files of attestation: registrations, proofs of windows, updates, and the commitment to a model that a
+// verified proof leaves behind. Each is framed (magic, version, digest) and canonical: decode accepts exactly what
+// encode writes.
 #pragma once
 
 #include "argument/transcript.h"
@@ -60,12 +60,32 @@ struct ProofFile {
   [[nodiscard]] Bytes content() const;
 };
 
+// A client has learned on.
+struct UpdateFile {
+  static constexpr FileKind kKind{"ZKAPEXUP", 1, "an update"};
+
+  Sha256::Digest deployment{}, registration{};
+  Sha256::Digest model{};  // which commitment it goes on from: ModelCommitment::digest
+  std::string client;
+  bool curvature = false;  // with a new one
+  Segmentation cut;        // of the covered rows
+  Bytes proof;             // with all committed rows
+
+  [[nodiscard]] Bytes encode() const { return frame(kKind, content()); }
+  static Result<UpdateFile> decode(ByteView file);
+  [[nodiscard]] Sha256::Digest digest() const { return frame_digest(kKind, content()); }
+
+ private:
+  [[nodiscard]] Bytes content() const;
+};
+
 // Com(θ) of a client's covered tensors at some point of its history.
 struct ModelCommitment {
-  static constexpr FileKind kKind{"ZKAPEXCM", 2, "a model commitment"};
+  static constexpr FileKind kKind{"ZKAPEXCM", 3, "a model commitment"};
 
   Sha256::Digest registration{};
-  History windows;  // that led here
+  Sha256::Digest update{};  // the last one that led here; zeros where there was none
+  History windows;          // that led here
   std::vector<EncodedPoint> rows;
 
   [[nodiscard]] Bytes encode() const { return frame(kKind, content()); }
@@ -76,15 +96,15 @@ struct ModelCommitment {
   [[nodiscard]] Bytes content() const;
 };
 
-// What windows are verified against: a registration without its proof, with the rows that follow from it. It is the
-// provider's own record of a registration that it verified.
+// What windows are verified against: a registration without its proof, with the rows that follow from it, or from the
+// last update. It is the provider's own record of what it verified.
 struct Registered {
-  static constexpr FileKind kKind{"ZKAPEXRD", 2, "a verified registration"};
+  static constexpr FileKind kKind{"ZKAPEXRD", 3, "a verified registration"};
 
   Sha256::Digest digest{};  // of the registration file
   std::string client;
   std::vector<EncodedPoint> unchanged, curvature;
-  ModelCommitment model;  // Com(θ_p) as registered: no windows
+  ModelCommitment model;  // Com(θ_p) as registered or updated, without windows
 
   [[nodiscard]] Bytes encode() const;
   static Result<Registered> decode(ByteView file);

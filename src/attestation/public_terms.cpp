@@ -4,12 +4,6 @@
 
 namespace zkapex {
 
-Scalar to_scalar(const Wide& value) {
-  std::array<uint8_t, 64> bytes;
-  for (size_t k = 0; k < 64; ++k) bytes[k] = static_cast<uint8_t>(value.limbs()[k / 8] >> (8 * (k % 8)));
-  return Scalar::from_bytes_wide(bytes);
-}
-
 namespace {
 
 // Σ_i real_i f(slot) eq(r_j, j) over each piece of the rows.
@@ -52,6 +46,21 @@ Scalar real_sum(const Geometry& geometry, const Segment& rows, const ProductFunc
   return sum;
 }
 
+Scalar indices_at(std::span<const uint32_t> indices, unsigned side_variables, std::span<const Scalar> r) {
+  if (indices.empty()) return {};
+  const size_t slots = r.size() - side_variables;
+  const std::vector<Scalar> slot = eq_table(r.first(slots)), inside = eq_table(r.subspan(slots));
+  const uint32_t stride = uint32_t{1} << side_variables;
+  Scalar out;
+  for (size_t k = 0; k < indices.size();) {
+    const uint32_t b = indices[k] / stride;
+    Scalar sum;
+    for (; k < indices.size() && indices[k] / stride == b; ++k) sum += inside[indices[k] % stride];
+    out += sum * slot[b];
+  }
+  return out;
+}
+
 FreeAt free_at(const WindowPlan& plan, const WindowSegment& segment, std::span<const Scalar> r,
                std::span<const Scalar> tau_b) {
   const auto r_b = r.first(segment.slot_variables), r_j = r.subspan(segment.slot_variables);
@@ -80,29 +89,6 @@ Scalar slack_weight(const WindowPlan& plan, unsigned q, std::span<const Scalar> 
   const uint64_t stride = plan.geometry().stride(), first = q * stride;
   return Scalar::power_of_two(static_cast<unsigned>(first)) *
          prefix(pow2_pairs(r_j), std::min(stride, plan.slack_bits() - first));
-}
-
-std::vector<Scalar> rule_bit_weights(const WindowPlan& plan, const RuleWeights& rules, unsigned p) {
-  const size_t first = p * plan.rules_per_plane(), end = std::min(first + plan.rules_per_plane(), plan.rule_count());
-  std::vector<Scalar> out;
-  for (size_t k = first; k < end; ++k) {
-    for (unsigned b = 0; b < plan.slack_bits(); ++b) out.push_back(rules.powers[k] * Scalar::power_of_two(b));
-  }
-  return out;
-}
-
-Scalar rule_weight(const WindowPlan& plan, const RuleWeights& rules, unsigned p, std::span<const Scalar> r) {
-  // Σ_b 2^b eq(r, a NB + b) is 2^(−a NB) of what 2^i eq(r, i) sums up to in between.
-  const ProductFunction powers = pow2_pairs(r);
-  const Scalar less = Scalar::power_of_two(plan.slack_bits()).inverse();
-  const size_t first = p * plan.rules_per_plane(), end = std::min(first + plan.rules_per_plane(), plan.rule_count());
-  Scalar out, before, scale = Scalar::one();
-  for (size_t k = first; k < end; ++k, scale *= less) {
-    const Scalar after = prefix(powers, (k - first + 1) * plan.slack_bits());
-    out += rules.powers[k] * scale * (after - before);
-    before = after;
-  }
-  return out;
 }
 
 Scalar committed_slots(const WindowSegment& segment, std::span<const Scalar> tau_b) {
@@ -164,7 +150,7 @@ std::vector<Scalar> joint_coefficients(const WindowPlan& plan, const WindowSegme
     out.push_back(challenges.alpha[1] * eb * slack_weight(plan, q, r_j));
   }
   for (unsigned p = 0; p < segment.rule_planes; ++p) {
-    out.push_back(-(challenges.alpha[2] * rule_weight(plan, rules, p, r)));
+    out.push_back(-(challenges.alpha[2] * plan.rule_rows().weight_at(rules.powers, p, r)));
   }
   return out;
 }

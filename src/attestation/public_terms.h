@@ -13,6 +13,9 @@ namespace zkapex {
 [[nodiscard]] Scalar real_sum(const Geometry& geometry, const Segment& rows, const ProductFunction& f,
                               std::span<const Scalar> r_j);
 
+// Σ eq(r, i) over some indices, which increase; S has `side_variables`.
+[[nodiscard]] Scalar indices_at(std::span<const uint32_t> indices, unsigned side_variables, std::span<const Scalar> r);
+
 // At r = (r_b, r_j), for the segment's mask: the extensions of u_i, of eq(tau_b, slot) u_i, and of u_i in each of the
 // segment's groups.
 struct FreeAt {
@@ -37,12 +40,8 @@ struct RuleWeights {
   [[nodiscard]] const Group& of(const SegmentGroup& rows) const { return groups[rows.group]; }
 };
 
-// The weight 2^(q S + j) of slack plane q, where q S + j < NB, at r_j. That of a rule's plane at r: rule k = p A + a,
-// A = ⌊n / NB⌋, has its bits in plane p at a NB + b, b < NB, with the weight γ^k 2^b.
+// The weight 2^(q S + j) of slack plane q, where q S + j < NB, at r_j.
 [[nodiscard]] Scalar slack_weight(const WindowPlan& plan, unsigned q, std::span<const Scalar> r_j);
-[[nodiscard]] std::vector<Scalar> rule_bit_weights(const WindowPlan& plan, const RuleWeights& rules, unsigned p);
-[[nodiscard]] Scalar rule_weight(const WindowPlan& plan, const RuleWeights& rules, unsigned p,
-                                 std::span<const Scalar> r);
 
 // Σ eq(tau_b, b) over the slots of committed rows.
 [[nodiscard]] Scalar committed_slots(const WindowSegment& segment, std::span<const Scalar> tau_b);
@@ -84,7 +83,5 @@ struct JointValues {
   }
   [[nodiscard]] Value x() const { return theta_u - theta_p; }
 };
-
-[[nodiscard]] Scalar to_scalar(const Wide& value);  // below 2^512
 
 }  // namespace zkapex

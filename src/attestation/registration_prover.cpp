@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "algebra/multilinear.h"
+#include "attestation/anchor_prover.h"
 #include "attestation/real_indices.h"
 #include "base/first_error.h"
 #include "base/stopwatch.h"
@@ -10,6 +11,12 @@
 namespace zkapex {
 
 namespace {
+
+RowReader rows_of(const ModelReader& model, bool covered) {
+  return [&model, covered](uint64_t first_row, std::span<int64_t> out) {
+    return covered ? model.weights(first_row, out) : model.unchanged(first_row, out);
+  };
+}
 
 // Entries that a projection cannot bound are the client's own trouble, to be told before any challenge is drawn.
 template <class Entry>
@@ -21,21 +28,78 @@ Status check_small(std::span<const Entry> entries, const ProjectionShape& shape,
   return Done{};
 }
 
+// The slack of every bounded sum, if the model is where the anchor and past windows allow: an honest client's trouble,
+// too, and told before anything is committed.
+Result<SlackBits> sum_slacks(const RegistrationStatement& statement, const BoundedSums& sums, const ModelReader& model,
+                             std::span<const EarlierModel> earlier, ThreadPool& pool) {
+  const Layout& layout = statement.deployment->layout();
+  std::vector<Wide> distances(sums.bounds.size()), slacks;
+  for (size_t k = 0; k < sums.units.size(); ++k) {
+    const bool covered = k < sums.covered_units;
+    ZKAPEX_CHECK(add_distances(sums.units[k], rows_of(model, covered),
+                               covered ? covered_reference(statement) : statement.base->others, pool, distances));
+  }
+  if (const Status near = check_anchor(*statement.deployment, distances); !near) {
+    if (statement.update == nullptr) return near.error();
+    return near.error().within("measured from where the windows have moved the base model");
+  }
+  for (size_t k = 0; k < distances.size(); ++k) slacks.push_back(sums.bounds[k] - distances[k]);
+  std::vector<RuleSums> followed(sums.progress.size());
+  for (const ProgressUnit& unit : sums.progress_units) {
+    const PastGuide guide(layout, *statement.update, unit.window);
+    ZKAPEX_CHECK(add_progress(unit, rows_of(model, true), earlier[unit.window], guide.rows(), pool, sums.bounds.size(),
+                              followed));
+  }
+  for (size_t k = 0; k < followed.size(); ++k) {
+    const Mask& mask = *statement.update->windows[sums.progress[k].window].mask;
+    const std::optional<Wide> slack = slack_of(progress_rule(*mask.guidance), followed[k]);
+    if (!slack)
+      return error("tensor '{}' no longer follows the guide of the window '{}' as far as that asked for",
+                   layout.tensors()[sums.progress[k].tensor].name, mask.window);
+    slacks.push_back(*slack);
+  }
+  return SlackBits(sums.slacks, std::move(slacks));
+}
+
+// What windows removed has to stay removed.
+Status check_removed(const Layout& layout, const RegistrationPlan& plan, const ModelReader& model) {
+  const uint64_t n = plan.geometry().row;
+  std::vector<int64_t> row(n);
+  for (const PaddedSegment& segment : plan.padded()) {
+    std::optional<uint64_t> read;
+    for (const uint32_t i : segment.removed) {
+      const uint64_t at = segment.rows.first_row + i / n;
+      if (read != at) {
+        ZKAPEX_CHECK(model.weights(at, row));
+        read = at;
+      }
+      if (row[i % n] == 0) continue;
+      const Layout::Place place = layout.place(*layout.coordinate(at * n + i % n));
+      return error("tensor '{}' has weights that a window removed, element {} is one: train with these at zero",
+                   layout.tensors()[place.tensor].name, place.element);
+    }
+  }
+  return Done{};
+}
+
 // Com(C_p). A table of generators serves every row that is in memory with its columns: so a few columns of very many
 // rows at a time, which are some rows of one square in each of them.
 template <class Entry>
 Result<CommittedRows> commit_curvature(const Deployment& deployment, const ProjectionShape& shape,
                                        const ModelReader& reader, size_t batch_bytes, const Generators& generators,
                                        Nonces& nonces, ThreadPool& pool) {
-  constexpr uint64_t kRowsAtOnce = uint64_t{1} << 16;
+  constexpr uint64_t kMostRows = uint64_t{1} << 16, kFewestRows = 16;
   const Geometry& geometry = deployment.layout().geometry();
+  // Half of the batch is for the rows' sums, half for entries.
+  const uint64_t fit = std::clamp<uint64_t>(batch_bytes / 2 / curvature_row_bytes(pool.size()), kFewestRows, kMostRows);
+  const uint64_t parts = (shape.rows + fit - 1) / fit, rows_at_once = (shape.rows + parts - 1) / parts;
   const uint64_t rows = shape.rows, s = geometry.stride(), squares = geometry.row / (s * s);
   const unsigned bits = deployment.parameters().curvature_bits;
   CommittedRows out;
   UnsetVector<Entry> entries;
-  for (uint64_t first = 0; first < rows; first += kRowsAtOnce) {
-    const uint64_t count = std::min(kRowsAtOnce, rows - first);
-    const uint64_t lines = std::clamp<uint64_t>(batch_bytes / (count * s * sizeof(Entry)), 1, s);
+  for (uint64_t first = 0; first < rows; first += rows_at_once) {
+    const uint64_t count = std::min(rows_at_once, rows - first);
+    const uint64_t lines = std::clamp<uint64_t>(batch_bytes / 2 / (count * s * sizeof(Entry)), 1, s);
     std::vector<Point> sums(count);
     for (uint64_t part = 0; part < squares * s; part += std::min(lines, s - part % s)) {
       const uint64_t square = part / s, line = part % s, width = std::min(lines, s - line) * s;
@@ -68,9 +132,18 @@ Result<CommittedRows> commit_curvature(const Deployment& deployment, const Proje
 
 class RegistrationWitness : public Witness {
  public:
-  RegistrationWitness(const Deployment& deployment, const RegistrationPlan& plan, const ModelReader& reader,
-                      const Sha512::Digest& digest, size_t batch_bytes, ProvedRegistration& out)
-      : deployment_(deployment), plan_(plan), reader_(reader), digest_(digest), batch_bytes_(batch_bytes), out_(out) {}
+  RegistrationWitness(const RegistrationStatement& statement, const RegistrationPlan& plan, const ModelReader& reader,
+                      const KnownModels& known, SlackBits slacks, const Sha512::Digest& digest, size_t batch_bytes,
+                      ProvedRegistration& out)
+      : statement_(statement),
+        deployment_(*statement.deployment),
+        plan_(plan),
+        reader_(reader),
+        known_(known),
+        slacks_(std::move(slacks)),
+        digest_(digest),
+        batch_bytes_(batch_bytes),
+        out_(out) {}
 
   [[nodiscard]] Sha512::Digest digest() const override { return digest_; }
 
@@ -81,14 +154,20 @@ class RegistrationWitness : public Witness {
     CommittedRows out;
     ZKAPEX_CHECK(commit_integers(weights(), shape(0), "a covered tensor", nonces, pool, out));
     out_.commit_model_seconds = watch.lap();
-    const auto commit =
-        deployment_.parameters().curvature_bits <= 8 ? &commit_curvature<int8_t> : &commit_curvature<int16_t>;
-    ZKAPEX_TRY(const CommittedRows squares,
-               commit(deployment_, shape(1), reader_, batch_bytes_, generators, nonces, pool));
-    out.append(squares);
+    if (plan_.curvature_rows() > 0) {
+      const auto commit =
+          deployment_.parameters().curvature_bits <= 8 ? &commit_curvature<int8_t> : &commit_curvature<int16_t>;
+      ZKAPEX_TRY(const CommittedRows squares,
+                 commit(deployment_, shape(1), reader_, batch_bytes_, generators, nonces, pool));
+      out.append(squares);
+    }
     out_.commit_curvature_seconds = watch.lap();
     if (plan_.unchanged_rows() > 0) {
       ZKAPEX_CHECK(commit_integers(unchanged(), shape(2), "a tensor that is not covered", nonces, pool, out));
+    }
+    if (plan_.sums()) {
+      ZKAPEX_TRY(const CommittedRows slacks, commit_rows_var(generators, slacks_.packed(), nonces, pool));
+      out.append(slacks);
     }
     out_.commit_model_seconds += watch.lap();
     return out;
@@ -117,20 +196,26 @@ class RegistrationWitness : public Witness {
                  }
                  return out;
                }));
+    if (plan_.sums()) powers_ = draw_anchor(prover.main(), plan_.sums()->groups());
     out_.project_seconds = watch.lap();
     keep_blindings(rows);
     return prove_forks(prover, rows, later, projections);
   }
 
  private:
-  [[nodiscard]] const ProjectionShape& shape(size_t number) const { return plan_.projections()[number].shape; }
+  // Of the projection with that number, which is there.
+  [[nodiscard]] const ProjectionShape& shape(uint64_t number) const {
+    return std::ranges::find(plan_.projections(), number, &ProjectedRows::number)->shape;
+  }
 
   Status prove_forks(ArgumentProver& prover, const CommittedRows& rows, const CommittedRows& later,
                      std::vector<ProjectionProver>& projections) {
     const size_t padded = plan_.padded().size(), first_later = plan_.shape().first_rows();
-    size_t projection = 0, first = padded;
+    size_t projection = 0, first = padded + (plan_.sums() ? plan_.sums()->forks() : 0);
     return prover.for_forks("unit", [&](size_t k, Sender& channel) -> Status {
       if (k < padded) return prove_padding(plan_.padded()[k], rows, channel, prover);
+      if (projection == 0 && k < first) return prove_sum(k - padded, rows, channel, prover);
+      if (projection == projections.size()) return prove_known(*plan_.current(), known_.current, channel, prover);
       const ProjectedRows& projected = plan_.projections()[projection];
       const auto blindings =
           later.blindings_from(projected.rows.first_bit_row - first_later, projected.shape.later_rows());
@@ -143,16 +228,16 @@ class RegistrationWitness : public Witness {
     });
   }
 
-  // 0 = Σ_i eq(τ, i) (1 − real(i)) θ(i)
+  // 0 = Σ_i eq(τ, i) u′(i) θ(i), u′ being 1 on padding and on what was removed
   Status prove_padding(const PaddedSegment& segment, const CommittedRows& rows, Sender& channel,
                        ArgumentProver& prover) const {
     const std::vector<Scalar> tau = channel.transcript().challenges("tau", segment.variables);
     std::vector<int64_t> values(segment.rows.rows * plan_.geometry().row);
     ZKAPEX_CHECK(reader_.weights(segment.rows.first_row, values));
-    std::vector<uint8_t> real = real_indices(plan_.geometry(), segment.rows);
+    std::vector<uint8_t> free = free_indices(plan_.geometry(), segment.rows, segment.removed);
     Sumcheck sumcheck{.variables = segment.variables,
                       .degree = 3,
-                      .tables = {{values}, {std::move(real)}},
+                      .tables = {{values}, {std::move(free)}},
                       .terms = {{Scalar::one(), {0}, true}, {-Scalar::one(), {1, 0}, true}},
                       .eq_point = tau,
                       .bits = {}};
@@ -167,6 +252,25 @@ class RegistrationWitness : public Witness {
                     theta};
     for (size_t t = 0; t < row.size(); ++t) pair.blinding += row[t] * rows.blindings[segment.rows.first_row + t];
     return prover.add_pair(std::move(pair));
+  }
+
+  Status prove_sum(size_t fork, const CommittedRows& rows, Sender& channel, ArgumentProver& prover) const {
+    const BoundedSums& sums = *plan_.sums();
+    if (fork + 1 == sums.forks()) {
+      const auto blindings = rows.blindings_from(sums.first_slack_row, sums.slacks.rows());
+      return prove_slacks(sums.slacks, slacks_, powers_, blindings, channel, prover);
+    }
+    if (fork < sums.units.size()) {
+      const AnchoredUnit& unit = sums.units[fork];
+      const bool covered = fork < sums.covered_units;
+      return prove_anchored(unit, powers_, rows_of(reader_, covered),
+                            covered ? covered_reference(statement_) : statement_.base->others,
+                            rows.blindings_from(unit.first_point, unit.rows), channel, prover);
+    }
+    const ProgressUnit& unit = sums.progress_units[fork - sums.units.size()];
+    const PastGuide guide(deployment_.layout(), *statement_.update, unit.window);
+    return prove_progress(unit, powers_, rows_of(reader_, true), known_.before[unit.window], guide.rows(),
+                          rows.blindings_from(unit.rows.first_point, unit.rows.rows), channel, prover);
   }
 
   Status commit_integers(const RowSource& source, const ProjectionShape& bounded, std::string_view what, Nonces& nonces,
@@ -195,7 +299,7 @@ class RegistrationWitness : public Witness {
   template <class Read>
   RowSource integers(uint64_t rows, const Read& read) const {
     return [this, rows, read](const auto& visit) -> Status {
-      constexpr uint64_t kEntriesAtOnce = uint64_t{1} << 21;
+      constexpr uint64_t kEntriesAtOnce = uint64_t{1} << 20;
       const uint64_t n = plan_.geometry().row, at_once = std::max<uint64_t>(1, kEntriesAtOnce / n);
       std::vector<int64_t> values;
       for (uint64_t first = 0; first < rows; first += at_once) {
@@ -224,7 +328,7 @@ class RegistrationWitness : public Witness {
   template <class Entry, class Visit>
   Status visit_squares(const Visit& visit) const {
     // Bytes as they are; words become 64 bits and digits.
-    constexpr uint64_t kEntriesAtOnce = uint64_t{1} << (sizeof(Entry) == 1 ? 25 : 21);
+    constexpr uint64_t kEntriesAtOnce = uint64_t{1} << (sizeof(Entry) == 1 ? 23 : 20);
     const uint64_t n = plan_.geometry().row, square = plan_.geometry().stride() * plan_.geometry().stride();
     const uint64_t all = plan_.curvature_rows() * n, at_once = std::max(n, kEntriesAtOnce / n * n);
     UnsetVector<Entry> entries;
@@ -240,9 +344,13 @@ class RegistrationWitness : public Witness {
     return Done{};
   }
 
+  const RegistrationStatement& statement_;
   const Deployment& deployment_;
   const RegistrationPlan& plan_;
   const ModelReader& reader_;
+  const KnownModels& known_;
+  const SlackBits slacks_;
+  std::vector<Scalar> powers_;  // γ^k
   const Sha512::Digest digest_;
   const size_t batch_bytes_;
   ProvedRegistration& out_;
@@ -255,9 +363,20 @@ class RegistrationWitness : public Witness {
 Result<ProvedRegistration> prove_registration(const RegistrationStatement& statement, const RegistrationPlan& plan,
                                               const ModelReader& model, size_t batch_bytes,
                                               const Generators& generators, ThreadPool& pool, ProveOptions options) {
+  return prove_update(statement, plan, model, {}, batch_bytes, generators, pool, std::move(options));
+}
+
+Result<ProvedRegistration> prove_update(const RegistrationStatement& statement, const RegistrationPlan& plan,
+                                        const ModelReader& model, const KnownModels& known, size_t batch_bytes,
+                                        const Generators& generators, ThreadPool& pool, ProveOptions options) {
+  ZKAPEX_CHECK(check_removed(statement.deployment->layout(), plan, model));
+  SlackBits slacks;
+  if (plan.sums()) {
+    ZKAPEX_TRY(slacks, sum_slacks(statement, *plan.sums(), model, known.before, pool));
+  }
   ZKAPEX_TRY(const Sha512::Digest digest, model.digest(pool));
   ProvedRegistration out;
-  RegistrationWitness witness(*statement.deployment, plan, model, digest, batch_bytes, out);
+  RegistrationWitness witness(statement, plan, model, known, std::move(slacks), digest, batch_bytes, out);
   ZKAPEX_TRY(out.proof, prove(RegistrationRelation(statement, plan), witness, generators, pool, std::move(options)));
   return out;
 }

@@ -17,7 +17,8 @@ class RegistrationTest : public ::testing::Test {
     const Layout& layout = window.deployment->layout();
     const RegistrationPlan plan =
         *RegistrationPlan::make(*window.deployment, cut_rows(layout.rows(), rows_per_segment));
-    const RegistrationStatement statement{&*window.deployment, "client 1"};
+    const BaseRows base = window.base_rows();
+    const RegistrationStatement statement{&*window.deployment, "client 1", &base};
     const TestWindow::Before reader(window);
     Result<ProvedRegistration> proved =
         prove_registration(statement, plan, reader, 1 << 12, window.generators(), pool_);
@@ -64,6 +65,13 @@ TEST_F(RegistrationTest, HonestRegistrationsAreAccepted) {
   run(TestWindow({.block = 8, .tensors = {64}, .seed = 4}, pool_), 1);  // no padding anywhere
 }
 
+TEST_F(RegistrationTest, HonestAnchoredRegistrationsAreAccepted) {
+  for (const uint64_t rows_per_segment : {1U, 7U}) run(TestWindow({.anchored = true}, pool_), rows_per_segment);
+  run(TestWindow({.block = 7, .tensors = {7, 50}, .seed = 3, .anchored = true}, pool_), 2);
+  // Slacks in several rows, and rows of several tensors.
+  run(TestWindow({.tensors = {20, 64, 1, 130, 8}, .seed = 4, .anchored = true}, pool_), 2);
+}
+
 TEST_F(RegistrationTest, OnlySegmentsWithPaddingHaveAFork) {
   const auto padded = [&](const testing::WindowOptions& options) {
     const TestWindow window(options, pool_);
@@ -87,8 +95,8 @@ TEST_F(RegistrationTest, EntriesThatAreTooLargeAreRefused) {
     TestWindow window({}, pool_);
     change(window);
     const RegistrationPlan plan = *RegistrationPlan::make(*window.deployment, {window.deployment->layout().rows()});
-    const auto proved = prove_registration({&*window.deployment, "client 1"}, plan, TestWindow::Before(window), 1 << 12,
-                                           window.generators(), pool_);
+    const auto proved = prove_registration({&*window.deployment, "client 1", nullptr}, plan, TestWindow::Before(window),
+                                           1 << 12, window.generators(), pool_);
     return proved.ok() ? "" : proved.error().message;
   };
   const auto says = [](const std::string& text, const char* what) { return text.find(what) != std::string::npos; };
@@ -98,7 +106,7 @@ TEST_F(RegistrationTest, EntriesThatAreTooLargeAreRefused) {
   EXPECT_EQ(refusal([](TestWindow& w) { w.factors[0] = -3; }), "");
   EXPECT_TRUE(says(refusal([](TestWindow& w) { w.factors[0] = -4; }), "curvature"));
   EXPECT_TRUE(says(refusal([](TestWindow& w) { w.factors[0] = 4; }), "curvature"));
-  const int64_t most = TestWindow({}, pool_).deployment->largest_other();
+  const int64_t most = TestWindow({}, pool_).deployment->parameters().largest_other();
   EXPECT_EQ(refusal([&](TestWindow& w) { w.others[1] = most; }), "");
   EXPECT_TRUE(says(refusal([&](TestWindow& w) { w.others[1] = most + 1; }), "not covered"));
   EXPECT_TRUE(says(refusal([&](TestWindow& w) { w.others[1] = -most - 1; }), "not covered"));

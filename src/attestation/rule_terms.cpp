@@ -1,6 +1,49 @@
 #include "attestation/rule_terms.h"
 
+#include <array>
+
 namespace zkapex {
+
+RuleSums sum_moves(std::span<const int64_t> x, std::span<const uint8_t> free, std::span<const int64_t> guide) {
+  constexpr size_t kAtOnce = 4096;  // |x| and |Δ| are below 2^54: so many products fit 128 bits
+  RuleSums out;
+  for (size_t first = 0; first < x.size(); first += kAtOnce) {
+    const size_t end = std::min(x.size(), first + kAtOnce);
+    std::array<uint128, 2> squares{};  // on the mask, outside
+    for (size_t i = first; i < end; ++i) {
+      const int128 move = x[i];
+      squares[free[i]] += static_cast<uint128>(move * move);
+    }
+    int128 followed = 0;
+    uint128 of_guide = 0;
+    for (size_t i = first; i < std::min(end, guide.size()); ++i) {
+      const int128 delta = guide[i];
+      followed += delta * x[i];
+      of_guide += static_cast<uint128>(delta * delta);
+    }
+    out.guide += Wide::from(of_guide);
+    out.removed += Wide::from(squares[0]);
+    out.moved += Wide::from(squares[1]);
+    (followed < 0 ? out.backward : out.forward) +=
+        Wide::from(static_cast<uint128>(followed < 0 ? -followed : followed));
+  }
+  return out;
+}
+
+std::vector<RuleSums> sum_moves(const WindowSegment& segment, std::span<const int64_t> x, std::span<const uint8_t> free,
+                                std::span<const int64_t> guide, ThreadPool& pool) {
+  const size_t n = x.size() / segment.rows.rows;
+  std::vector<RuleSums> rows(segment.rows.rows);
+  pool.for_each(rows.size(), [&](size_t t) {
+    rows[t] = sum_moves(x.subspan(t * n, n), free.subspan(t * n, n), guide.empty() ? guide : guide.subspan(t * n, n));
+  });
+  std::vector<RuleSums> out;
+  for (const SegmentGroup& group : segment.groups) {
+    RuleSums& sum = out.emplace_back();
+    for (uint64_t t = group.first_row; t < group.first_row + group.rows; ++t) sum += rows[t];
+  }
+  return out;
+}
 
 Scalar weigh(std::span<const RuleSums> sums, const WindowSegment& segment, const RuleWeights& rules) {
   Scalar out;

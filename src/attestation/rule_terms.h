@@ -6,7 +6,15 @@
 
 namespace zkapex {
 
-// The sum itself, from those of the segment's groups.
+// Of x = θ_u − θ_p by index: free are those outside the mask; Δ may be empty and stands for zeros.
+[[nodiscard]] RuleSums sum_moves(std::span<const int64_t> x, std::span<const uint8_t> free,
+                                 std::span<const int64_t> guide);
+// The same for each of the segment's groups.
+[[nodiscard]] std::vector<RuleSums> sum_moves(const WindowSegment& segment, std::span<const int64_t> x,
+                                              std::span<const uint8_t> free, std::span<const int64_t> guide,
+                                              ThreadPool& pool);
+
+// The sum in the sumcheck, from those of the segment's groups.
 [[nodiscard]] Scalar weigh(std::span<const RuleSums> sums, const WindowSegment& segment, const RuleWeights& rules);
 
 // Tables of the sumcheck, by number: x, 1 − u (and its bytes), and with a guide Δ.

@@ -1,7 +1,6 @@
 #include "attestation/segment_prover.h"
 
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -161,7 +160,7 @@ class SegmentProver {
         add_plane_term(others, alpha[1], {kSlot, powers}, q, segment_.size(), slack_bits);
       }
       for (unsigned p = 0; p < segment_.rule_planes; ++p) {
-        std::vector<Scalar> powers = rule_bit_weights(plan_, rules_, p);
+        std::vector<Scalar> powers = plan_.rule_rows().weights(rules_.powers, p);
         const auto weight = static_cast<unsigned>(others.tables.size());
         const size_t length = powers.size();
         others.tables.push_back({std::move(powers)});
@@ -329,9 +328,9 @@ class SegmentProver {
   }
 
   void add_rule_row(ProverPair& pair, const Scalar& weight, unsigned p, const SegmentRows& rows) const {
-    const std::span<const uint64_t> bits = rows.rules->row(p);
+    const std::span<const uint8_t> bits = rows.rules->bytes(p);
     for (size_t i = 0; i < plan_.geometry().row; ++i) {
-      if ((bits[i / 64] >> (i % 64) & 1) != 0) pair.vector[i] += weight;
+      if ((bits[i / 8] >> (i % 8) & 1) != 0) pair.vector[i] += weight;
     }
     pair.blinding += weight * rows.rule_blindings[p];
   }
@@ -349,37 +348,44 @@ class SegmentProver {
   }
 
   Status open_factor() {
-    const size_t s = stride(), n = plan_.geometry().row, squares_per_row = n / (s * s);
+    const size_t s = stride();
     std::vector<Scalar> point = sigma_;
     point.insert(point.end(), rho_.begin() + segment_.slot_variables, rho_.end());
     const unsigned row_variables = segment_.row_variables + plan_.side_variables();
     const std::vector<Scalar> row = eq_prefix(std::span(point).first(row_variables), segment_.rows.rows * s);
     ProverPair pair;
-    pair.vector.resize(n);
-    std::mutex adding;
-    FirstError failed;
-    pool_.for_each(pool_.size(), [&](size_t part) {  // a folder each: rows as they come
-      RowFolder folder(n, pool_, s);
-      Squares squares;
-      const size_t begin = row.size() * part / pool_.size(), end = row.size() * (part + 1) / pool_.size();
-      const size_t rows_at_once = std::max<size_t>(1, kSlotsAtOnce / squares_per_row);
-      for (size_t t = begin; t < end; t += rows_at_once) {
-        const size_t count = std::min(rows_at_once, end - t);
-        const Status read =
-            before_.squares(segment_.rows.first_slot + t * squares_per_row, count * squares_per_row, squares);
-        failed.note(read);
-        if (!read.ok()) return;
-        folder.add(squares.matrix(0, count, n), std::span(row).subspan(t, count));
-      }
-      const std::vector<Scalar> folded = folder.finish();
-      const std::lock_guard lock(adding);
-      for (size_t l = 0; l < n; ++l) pair.vector[l] += folded[l];
-    });
-    ZKAPEX_CHECK(failed.status());
+    ZKAPEX_TRY(pair.vector, parameters_.curvature_bits > 8 ? fold_factor<int16_t>(row) : fold_factor<int8_t>(row));
     pair.blinding = inner_product(row, openings_.curvature.subspan(segment_.rows.first_row * s, row.size()));
     pair.point.assign(point.begin() + row_variables, point.end());
     pair.value = factor_;
     return prover_.add_pair(std::move(pair));
+  }
+
+  // Σ_t row[t] (row t of the curvature), some columns at a time: those of a few lines of one of the squares in a row.
+  template <class Entry>
+  Result<std::vector<Scalar>> fold_factor(std::span<const Scalar> row) {
+    constexpr size_t kColumns = size_t{1} << 14, kRowsAtOnce = 64;
+    const size_t s = stride(), n = plan_.geometry().row, squares = n / (s * s);
+    const size_t lines = std::clamp<size_t>(kColumns / s, 1, s), width = lines * s;
+    std::vector<Scalar> out(n);
+    FirstError failed;
+    pool_.for_each(n / width, [&](size_t part) {
+      const size_t square = part * lines / s, line = part * lines % s;
+      RowFolder folder(width, pool_, s, part * width);
+      UnsetVector<Entry> entries(kRowsAtOnce * width);
+      for (size_t t = 0; t < row.size(); t += kRowsAtOnce) {
+        const size_t count = std::min(kRowsAtOnce, row.size() - t);
+        for (size_t k = 0; k < count; ++k) {
+          const uint64_t slot = segment_.rows.first_slot + (t + k) * squares + square;
+          failed.note(before_.square_rows(slot, line, std::span(entries).subspan(k * width, width)));
+        }
+        folder.add({entries.data(), count, width, width}, row.subspan(t, count));
+      }
+      const std::vector<Scalar> folded = folder.finish();
+      std::copy(folded.begin(), folded.end(), out.begin() + static_cast<ptrdiff_t>(part * width));
+    });
+    ZKAPEX_CHECK(failed.status());
+    return out;
   }
 
   const WindowStatement& statement_;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "attestation/model_reader.h"
-#include "attestation/rule_bits.h"
+#include "attestation/public_terms.h"
 #include "attestation/window_relation.h"
 
 namespace zkapex {
@@ -19,7 +19,7 @@ struct SegmentWitness {
 struct SegmentRows {
   std::span<const Scalar> weights;  // blindings of θ_u's rows
   BitRows bits;
-  const RuleBits* rules = nullptr;
+  const SlackBits* rules = nullptr;
   std::span<const Scalar> rule_blindings;
 };
 

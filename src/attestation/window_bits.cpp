@@ -25,6 +25,20 @@ Result<std::vector<int64_t>> read_segment(const Reader& reader, const WindowSegm
   return out;
 }
 
+// Of each row of θ_u with what it has of the slacks, in parallel.
+std::vector<Sha512::Digest> row_digests(const WindowSegment& segment, std::span<const int64_t> theta_u,
+                                        std::span<const uint64_t> slacks, ThreadPool& pool) {
+  std::vector<Sha512::Digest> out(segment.rows.rows);
+  const size_t n = theta_u.size() / out.size(), words = slacks.size() / out.size();
+  pool.for_each(out.size(), [&](size_t t) {
+    Sha512 hash;
+    hash.update({reinterpret_cast<const uint8_t*>(theta_u.data() + t * n), n * sizeof(int64_t)});
+    hash.update({reinterpret_cast<const uint8_t*>(slacks.data() + t * words), words * sizeof(uint64_t)});
+    out[t] = hash.finish();
+  });
+  return out;
+}
+
 Status check_zeros(std::span<const int64_t> after, std::span<const uint8_t> free) {
   for (size_t i = 0; i < after.size(); ++i) {
     if (free[i] == 0 && after[i] != 0) return error("a weight on the mask or on padding is not zero");
@@ -43,32 +57,19 @@ Result<WindowBits> WindowBits::make(const Deployment& deployment, const Mask& ma
   WindowBits out(deployment, mask, plan, after);
   const std::vector<WindowSegment>& segments = plan.segments();
   const std::optional<GuideReader> reader = guide_reader(deployment, mask);
-  std::vector<std::vector<RuleSums>> sums(segments.size());
-  std::vector<Sha512::Digest> digests(segments.size());
-  FirstError failed;
-  pool.for_each(segments.size(), [&](size_t k) {
-    failed.note([&]() -> Status {
-      ZKAPEX_TRY(std::vector<int64_t> x, read_segment(before, segments[k], pool));
-      ZKAPEX_TRY(const std::vector<int64_t> theta_u, out.weights(segments[k], pool));
-      const std::vector<uint8_t> free = free_indices(plan.geometry(), segments[k].rows, segments[k].masked);
-      ZKAPEX_CHECK(check_zeros(theta_u, free));
-      for (size_t i = 0; i < x.size(); ++i) x[i] = theta_u[i] - x[i];
-      const SegmentGuide guide(deployment.layout(), reader ? &*reader : nullptr, segments[k]);
-      sums[k] = sum_moves(segments[k], x, free, guide.integers(pool), pool);
-      ZKAPEX_TRY(const std::vector<uint64_t> words, out.slacks(segments[k]));
-      Sha512 hash;
-      hash.update({reinterpret_cast<const uint8_t*>(theta_u.data()), theta_u.size() * sizeof(int64_t)});
-      hash.update({reinterpret_cast<const uint8_t*>(words.data()), words.size() * sizeof(uint64_t)});
-      digests[k] = hash.finish();
-      return Done{};
-    }());
-  });
-  ZKAPEX_CHECK(failed.status());
   std::vector<RuleSums> total(plan.groups().size());
   Sha512 hash;
-  for (size_t k = 0; k < segments.size(); ++k) {
-    for (size_t g = 0; g < sums[k].size(); ++g) total[segments[k].groups[g].group] += sums[k][g];
-    hash.update(digests[k]);
+  for (const WindowSegment& segment : segments) {
+    ZKAPEX_TRY(std::vector<int64_t> x, read_segment(before, segment, pool));
+    ZKAPEX_TRY(const std::vector<int64_t> theta_u, out.weights(segment, pool));
+    const std::vector<uint8_t> free = free_indices(plan.geometry(), segment.rows, segment.masked);
+    ZKAPEX_CHECK(check_zeros(theta_u, free));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = theta_u[i] - x[i];
+    const SegmentGuide guide(deployment.layout(), reader ? &*reader : nullptr, segment);
+    const std::vector<RuleSums> sums = sum_moves(segment, x, free, guide.integers(pool), pool);
+    for (size_t g = 0; g < sums.size(); ++g) total[segment.groups[g].group] += sums[g];
+    ZKAPEX_TRY(const std::vector<uint64_t> words, out.slacks(segment));
+    for (const Sha512::Digest& digest : row_digests(segment, theta_u, words, pool)) hash.update(digest);
   }
   out.digest_ = hash.finish();
   ZKAPEX_CHECK(out.set_rules(total));
@@ -90,7 +91,7 @@ Status WindowBits::set_rules(const std::vector<RuleSums>& sums) {
       slacks.push_back(*slack);
     }
   }
-  rules_ = RuleBits(plan_, std::move(slacks));
+  rules_ = SlackBits(plan_.rule_rows(), std::move(slacks));
   return Done{};
 }
 
@@ -178,7 +179,7 @@ Result<SegmentBits> WindowBits::segment(const WindowSegment& segment, const Rule
               committed.blindings_from(plan_.first_rule_row(), plan_.rule_planes())};
   if (segment.rule_planes > 0) {
     for (std::vector<uint8_t>& plane : rules_.planes()) witness.planes.push_back(std::move(plane));
-    witness.rule_slack = rules_.sum(rules);
+    witness.rule_slack = rules_.sum(rules.powers);
   }
   return out;
 }

@@ -4,7 +4,7 @@
 #include "argument/bit_matrix.h"
 #include "argument/row_openings.h"
 #include "attestation/model_reader.h"
-#include "attestation/rule_bits.h"
+#include "attestation/rule_terms.h"
 #include "attestation/segment_prover.h"
 #include "attestation/window_plan.h"
 
@@ -56,7 +56,7 @@ class WindowBits {
   const WindowPlan& plan_;
   const OperatorOutput& after_;
   Sha512::Digest digest_{};
-  RuleBits rules_;
+  SlackBits rules_;
 };
 
 }  // namespace zkapex

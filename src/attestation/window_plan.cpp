@@ -26,8 +26,7 @@ Result<WindowPlan> WindowPlan::uncut(const Deployment& deployment, const Mask& m
   ZKAPEX_TRY(plan.bounds_, window_bounds(deployment, mask));
   if (plan.compensates()) {
     plan.slack_planes_ = static_cast<unsigned>(zkapex::slack_planes(plan.geometry_, plan.slack_bits()));
-    plan.rule_planes_ =
-        static_cast<unsigned>(zkapex::rule_planes(plan.geometry_, plan.slack_bits(), plan.rule_count()));
+    plan.rule_planes_ = static_cast<unsigned>(plan.rule_rows().rows());
   }
   plan.side_variables_ = log2_ceil(stride);
   plan.position_variables_ = log2_ceil(plan.geometry_.row);

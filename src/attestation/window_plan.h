@@ -3,6 +3,7 @@
 #pragma once
 
 #include "argument/projection.h"
+#include "attestation/slack_rows.h"
 #include "unlearning/bounds.h"
 #include "unlearning/rules.h"
 #include "weights/segments.h"
@@ -61,7 +62,8 @@ class WindowPlan {
   [[nodiscard]] size_t pairs_per_segment() const { return compensates() ? 3 : 1; }
   [[nodiscard]] size_t products_per_segment() const { return compensates() ? 5 : 1; }
   [[nodiscard]] unsigned rule_planes() const { return rule_planes_; }
-  [[nodiscard]] size_t rules_per_plane() const { return geometry_.row / slack_bits(); }
+  // The rules' slacks: each of the rows is a plane.
+  [[nodiscard]] SlackRows rule_rows() const { return {geometry_.row, rule_count(), slack_bits()}; }
   // The rows of a proof: of θ_u, then the slacks' bits, of all segments and the rules' after them, then the projections
   // of θ_u.
   [[nodiscard]] size_t weight_rows() const { return projection_.shape.rows; }

@@ -1,6 +1,7 @@
 #include "attestation/window_prover.h"
 
 #include "attestation/segment_prover.h"
+#include "base/stopwatch.h"
 
 namespace zkapex {
 
@@ -16,9 +17,13 @@ class WindowWitness : public Witness {
   [[nodiscard]] Sha512::Digest digest() const override { return bits_.digest(); }
   Result<CommittedRows> commit(const Generators& generators, Nonces& nonces, ThreadPool& pool) override {
     generators_ = &generators;
-    return bits_.commit(generators, nonces, pool);
+    Stopwatch watch;
+    Result<CommittedRows> rows = bits_.commit(generators, nonces, pool);
+    commit_seconds = watch.lap();
+    return rows;
   }
   Status prove(ArgumentProver& prover, const CommittedRows& rows) override {
+    Stopwatch watch;
     const ProjectedRows& projected = plan_.projection();
     for (size_t t = 0; t < plan_.weight_rows(); ++t) blindings.push_back(rows.blindings[t]);
     const RowSource weights = [&](const auto& visit) {
@@ -29,6 +34,7 @@ class WindowWitness : public Witness {
     ZKAPEX_TRY(const CommittedRows later, prover.commit_rows("projections", [&](Nonces& nonces) {
       return projection.commit(*generators_, nonces, prover.pool());
     }));
+    project_seconds = watch.lap();
     const RuleWeights rules = RuleWeights::draw(plan_, prover.main());
     const std::vector<WindowSegment>& segments = plan_.segments();
     return prover.for_forks("segment", [&](size_t k, Sender& channel) -> Status {
@@ -40,6 +46,7 @@ class WindowWitness : public Witness {
   }
 
   SecretVector<Scalar> blindings;  // of Com(θ_u)
+  double commit_seconds = 0, project_seconds = 0;
 
  private:
   const WindowStatement& statement_;
@@ -57,7 +64,7 @@ Result<WindowProof> prove_window(const WindowStatement& statement, const WindowP
                                  ThreadPool& pool, ProveOptions options) {
   WindowWitness witness(statement, plan, bits, before, openings);
   ZKAPEX_TRY(Proof proof, prove(WindowRelation(statement, plan), witness, generators, pool, std::move(options)));
-  return WindowProof{std::move(proof), std::move(witness.blindings)};
+  return WindowProof{std::move(proof), std::move(witness.blindings), witness.commit_seconds, witness.project_seconds};
 }
 
 }  // namespace zkapex

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "attestation/window_testing.h"
+#include "base/bits.h"
 
 namespace zkapex {
 namespace {
@@ -27,6 +28,39 @@ TEST_F(WindowTest, HonestWindowsAreAccepted) {
   expect_accepted({.tensors = {64, 128, 200}, .rows_per_segment = 3, .seed = 2});
   expect_accepted({.block = 7, .tensors = {7, 50}, .seed = 3});
   expect_accepted({.block = 16, .row = 256, .tensors = {1000}, .rows_per_segment = 2, .seed = 4});
+}
+
+// docs/performance.md, "The size of a proof", in these words.
+size_t bytes_by_the_formula(const WindowPlan& plan) {
+  const auto log = [](size_t x) { return size_t{log2_ceil(x)}; };
+  const ProjectionShape& range = plan.projection().shape;
+  const size_t n = plan.geometry().row, t = range.rows, q = plan.slack_planes(), p = plan.rule_planes(), e = range.bits;
+  size_t values = 0, scalars = 0;
+  for (const WindowSegment& s : plan.segments()) {
+    const size_t v = log(s.rows.rows) + log(n), planes = q + (s.rows.index == 0 ? p : 0);
+    scalars += plan.compensates() ? 8 * v + 15 + planes + 3 * log(planes) : 3 * v + 4;
+  }
+  for (const size_t rows : range.units) {
+    values += rows;
+    scalars += 3 * (log(rows) + log(n)) + 3 * log(e) + 3;
+  }
+  const size_t k = plan.segments().size(), u = range.units.size();
+  const size_t pairs = (plan.compensates() ? 3 : 1) * k + u + 2, products = (plan.compensates() ? 5 : 1) * k + u;
+  scalars += 4 * log(n) + 4 + pairs;
+  const size_t pads = scalars + 2 * products;
+  return 8 + 32 * (t + q * t + p + e * values + pads + 5 + 2 * log(n + pads));
+}
+
+TEST_F(WindowTest, AProofIsAsLongAsTheFormulaSays) {
+  for (const WindowOptions& options :
+       {WindowOptions{}, WindowOptions{.rows_per_segment = 2}, WindowOptions{.rows_per_segment = 100},
+        WindowOptions{.tensors = {64, 128, 200}, .rows_per_segment = 3}, WindowOptions{.op = Operator::kMaskOnly},
+        WindowOptions{.block = 16, .row = 256, .tensors = {5000}, .rows_per_segment = 7, .op = Operator::kGuided}}) {
+    const TestWindow window(options, pool_);
+    const Result<WindowProof> proof = window.prove(pool_);
+    ASSERT_TRUE(proof.ok()) << proof.error().message;
+    EXPECT_EQ(proof->proof.encode().size(), bytes_by_the_formula(window.plan()));
+  }
 }
 
 // z = Lᵀx of up to 67 bits: tables of more than 64.

@@ -8,6 +8,8 @@ namespace zkapex::testing {
 
 namespace {
 
+constexpr uint64_t kOthers = 3;
+
 std::shared_ptr<const Generators> shared_generators(ThreadPool& pool) {
   static const auto generators = std::make_shared<const Generators>(Generators::derive(2048, pool));
   return generators;
@@ -37,7 +39,7 @@ TestWindow::TestWindow(const WindowOptions& o, ThreadPool& pool) : options(o), g
   for (size_t k = 0; k < options.tensors.size(); ++k) {
     tensors.push_back({.name = fmt::format("covered.{}", k), .dtype = Dtype::kF32, .shape = {options.tensors[k]}});
   }
-  tensors.push_back({.name = "other", .dtype = Dtype::kF32, .shape = {3}});
+  tensors.push_back({.name = "other", .dtype = Dtype::kF32, .shape = {kOthers}});
   const Geometry geometry{.block = options.block, .row = options.row};
   Layout layout = *Layout::make(tensors, CoverPatterns{"covered.*"}, geometry);
   Parameters parameters{.curvature_bits = options.bits,
@@ -65,6 +67,13 @@ TestWindow::TestWindow(const WindowOptions& o, ThreadPool& pool) : options(o), g
             static_cast<int8_t>(static_cast<int64_t>(rng() % (2 * static_cast<uint64_t>(most) + 1)) - most);
       }
     }
+  }
+  if (options.anchored) {
+    base = theta_p;
+    for (uint64_t c = 0; c < l.coordinates(); ++c) base[l.padded_index(c)] += static_cast<int64_t>(rng() % 41) - 20;
+    base_others.assign(l.unchanged_rows() * geometry.row, 0);
+    std::fill_n(base_others.begin(), kOthers, 7);
+    set_anchor({}, std::vector(l.tensors().size(), Anchored::kNear));
   }
   mask.deployment = deployment->digest();
   mask.window = "window 1";
@@ -172,8 +181,34 @@ void TestWindow::commit(ThreadPool& pool) {
   const uint64_t n = layout.geometry().row;
   model = *commit_integers_var(*generators_, theta_p, n, nonces, pool);
   curvature = *commit_rows_var(*generators_, *view_rows(factors, n), nonces, pool);
-  others.assign(layout.unchanged_rows() * n, 5);
+  others.assign(layout.unchanged_rows() * n, 0);
+  std::fill_n(others.begin(), kOthers, 5);
   unchanged = *commit_integers_var(*generators_, others, n, nonces, pool);
+}
+
+void TestWindow::set_anchor(const AnchorLimits& limits, std::vector<Anchored> tensors) {
+  const Layout& layout = deployment->layout();
+  const uint64_t n = layout.geometry().row;
+  Anchor anchor{limits, {}, std::move(tensors), std::vector<Wide>(layout.tensors().size())};
+  anchor.base.fill(3);
+  for (size_t k = 0; k < layout.tensors().size(); ++k) {
+    if (anchor.tensors[k] != Anchored::kNear) continue;
+    const LayoutTensor& tensor = layout.tensors()[k];
+    const std::vector<int64_t>& rows = tensor.covered ? base : base_others;
+    for (uint64_t i = 0; i < (tensor.covered ? tensor.rows * n : tensor.count); ++i)
+      anchor.squares[k] += Wide::square_of(rows[tensor.first_row * n + i]);
+  }
+  deployment = *Deployment::make(layout, deployment->parameters(), std::move(anchor));
+}
+
+BaseRows TestWindow::base_rows() const {
+  const auto reader = [n = options.row](const std::vector<int64_t>& rows) {
+    return [&rows, n](uint64_t first_row, std::span<int64_t> out) -> Status {
+      std::copy_n(rows.begin() + static_cast<ptrdiff_t>(first_row * n), out.size(), out.begin());
+      return Done{};
+    };
+  };
+  return {reader(base), reader(base_others)};
 }
 
 WindowStatement TestWindow::statement() const {
@@ -200,7 +235,7 @@ Result<WindowProof> TestWindow::prove(ThreadPool& pool, Tamper* tamper) const {
   ZKAPEX_TRY(const WindowBits bits, WindowBits::make(*deployment, mask, p, before, after, pool));
   const ModelOpenings openings{model.all_blindings(), curvature.all_blindings()};
   return prove_window(statement(), p, bits, before, openings, *generators_, pool,
-                      {.scratch = {}, .progress = [] {}, .tamper = tamper});
+                      {.scratch = {}, .progress = go_on, .tamper = tamper});
 }
 
 Verdict TestWindow::verify(const Proof& proof, ThreadPool& pool) const {

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "argument/row_openings.h"
+#include "attestation/registration_relation.h"
 #include "attestation/window_prover.h"
 #include "attestation/window_verifier.h"
 
@@ -22,6 +23,7 @@ struct WindowOptions {
   // Of guided: t, and rules that the solution meets.
   uint64_t pull = 60;
   uint32_t progress = 300, distance = 800, distance_removed = 3000;
+  bool anchored = false;
 };
 
 // A client with everything in memory. Tests change what they like before proving.
@@ -32,6 +34,9 @@ class TestWindow {
   // Solves the operator for the integers as they are, and what follows from it.
   void solve();
   void commit(ThreadPool& pool);
+  // Anchors the deployment at `base` and `base_others` as they are; a kind for each tensor.
+  void set_anchor(const AnchorLimits& limits, std::vector<Anchored> tensors);
+  [[nodiscard]] BaseRows base_rows() const;
   [[nodiscard]] WindowStatement statement() const;
   [[nodiscard]] WindowPlan plan() const;
   [[nodiscard]] Result<WindowProof> prove(ThreadPool& pool, Tamper* tamper = nullptr) const;
@@ -64,9 +69,10 @@ class TestWindow {
   WindowOptions options;
   std::optional<Deployment> deployment;
   Mask mask;
-  std::vector<int64_t> theta_p, theta_u;  // by padded index
-  std::vector<int8_t> factors;            // squares, slot by slot
-  std::vector<int64_t> others;            // rows of the tensor that is not covered
+  std::vector<int64_t> theta_p, theta_u;   // by padded index
+  std::vector<int8_t> factors;             // squares, slot by slot
+  std::vector<int64_t> others;             // rows of the tensor that is not covered
+  std::vector<int64_t> base, base_others;  // θ0, with an anchor
   CommittedRows model, curvature, unchanged;
 
  private:

@@ -2,21 +2,25 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
 namespace zkapex {
 
+// In the order of what they can: each has all of those before it. The operating system saves the wide registers.
 enum class InstructionSet {
   kPortable,
-  kAvx2,  // AVX2, FMA and BMI2, with an operating system that saves the wide registers
+  kAvx2,    // AVX2, FMA and BMI2
+  kAvx512,  // and AVX-512 F, BW, DQ, VL, IFMA and VNNI
 };
 
 [[nodiscard]] std::string_view name(InstructionSet set);
+[[nodiscard]] std::vector<InstructionSet> instruction_sets_up_to(InstructionSet best);
 
-// The best set of this machine, or the one that the environment variable ZKAPEX_CPU names: "portable" or "avx2".
-// The variable is read once. A value that is unknown or that this machine lacks is ignored here; a program refuses it
-// by `check_cpu_override` when it starts.
+// The best set of this machine, or the one that the environment variable ZKAPEX_CPU names: "portable", "avx2" or
+// "avx512". The variable is read once. A value that is unknown or that this machine lacks is ignored here; a program
+// refuses it by `check_cpu_override` when it starts.
 [[nodiscard]] InstructionSet instruction_set();
 [[nodiscard]] Status check_cpu_override();
 

@@ -16,6 +16,7 @@ constexpr Magic kMagics[] = {
     {"ZKAPEXRG", "a registration"},
     {"ZKAPEXRD", "a verified registration"},
     {"ZKAPEXPF", "a proof of a window"},
+    {"ZKAPEXUP", "an update"},
     {"ZKAPEXCM", "a model commitment"},
     {"ZKAPEXSC", "a client's secret state"},
     {"ZKAPEXCV", "a curvature store"},

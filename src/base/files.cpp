@@ -302,6 +302,13 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 MappedFile::~MappedFile() { unmap(); }
 
+void forget_mapped(ByteView part) {
+  if (part.empty()) return;
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE)), start = reinterpret_cast<uintptr_t>(part.data());
+  const uintptr_t first = start / page * page;
+  ::madvise(const_cast<uint8_t*>(part.data() - (start - first)), start - first + part.size(), MADV_DONTNEED);
+}
+
 void MappedFile::unmap() {
   if (!bytes_.empty()) ::munmap(const_cast<uint8_t*>(bytes_.data()), bytes_.size());
   bytes_ = {};

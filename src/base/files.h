@@ -99,6 +99,10 @@ class FolderLock {
   int descriptor_;
 };
 
+// What was read of a mapped file leaves the process's memory; it comes back when it is read again. `part` lies in a
+// MappedFile, and nowhere else: other memory would be lost.
+void forget_mapped(ByteView part);
+
 // A file in memory, read-only. Nobody may shorten the file while it is mapped: reading past its new end would be
 // a bus error. Files written by FileWriter are replaced as a whole, which leaves a mapping of the old one intact.
 class MappedFile {

@@ -5,9 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+
+#include "base/memory.h"
 
 namespace zkapex {
 namespace {
@@ -242,6 +245,21 @@ TEST_F(FilesTest, MappingsMoveAndOutliveTheirFile) {
   EXPECT_EQ(to_hex(moved.bytes()), to_hex(view("first")));
   moved = std::move(*b);
   EXPECT_EQ(to_hex(moved.bytes()), to_hex(view("second")));
+}
+
+TEST_F(FilesTest, WhatIsForgottenOfAMappingLeavesMemoryAndIsThereAgain) {
+  constexpr size_t kSize = size_t{32} << 20;
+  Bytes bytes(kSize);
+  for (size_t k = 0; k < kSize; ++k) bytes[k] = static_cast<uint8_t>(k >> 12);
+  ASSERT_TRUE(write_file(at("large"), bytes).ok());
+  const Result<MappedFile> mapped = MappedFile::open(at("large"));
+  ASSERT_TRUE(mapped.ok());
+  EXPECT_TRUE(std::ranges::equal(mapped->bytes(), bytes));
+  const uint64_t before = memory_use()->resident;
+  forget_mapped(mapped->bytes().subspan(5, kSize - 9));
+  forget_mapped({});
+  EXPECT_LT(memory_use()->resident + kSize / 2, before);
+  EXPECT_TRUE(std::ranges::equal(mapped->bytes(), bytes));
 }
 
 TEST_F(FilesTest, NamesOfTemporariesAreNotForOutputs) {

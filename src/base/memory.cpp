@@ -1,6 +1,7 @@
 #include "base/memory.h"
 
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -31,6 +32,10 @@ Result<uint64_t> field(std::string_view status, std::string_view name) {
 
 }  // namespace
 
+uint64_t physical_memory() {
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
 Result<MemoryUse> memory_use() {
   ZKAPEX_TRY(const Bytes bytes, read_file("/proc/self/status", size_t{1} << 20));
   const std::string_view status(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -55,7 +60,7 @@ uint64_t MemoryMeter::most_added() const {
 
 void give_memory_back_early() {
 #ifdef __GLIBC__
-  constexpr int kLarge = 8 << 20;
+  constexpr int kLarge = 1 << 20;
   ::mallopt(M_MMAP_THRESHOLD, kLarge);
   ::mallopt(M_TRIM_THRESHOLD, kLarge);
 #endif

@@ -15,6 +15,9 @@ struct MemoryUse {
   uint64_t peak = 0;      // the most there ever were
 };
 
+// Bytes that the machine has.
+[[nodiscard]] uint64_t physical_memory();
+
 // Fails where the system does not tell (no /proc).
 [[nodiscard]] Result<MemoryUse> memory_use();
 // Where the system allows it, the peak counts from here on.

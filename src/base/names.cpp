@@ -27,6 +27,13 @@ int32_t next_code_point(std::string_view text, size_t& at) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    if (next_code_point(text, at) < 0) return false;
+  }
+  return true;
+}
+
 Status check_name(std::string_view name, std::string_view what) {
   if (name.empty() || name.size() > kMaxName) return error("{} has 1 to {} bytes, not {}", what, kMaxName, name.size());
   for (size_t at = 0; at < name.size();) {

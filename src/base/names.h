@@ -14,6 +14,8 @@ inline constexpr size_t kMaxName = 255;
 // a terminal and to put into JSON. `what` is for the message: "a client identifier".
 [[nodiscard]] Status check_name(std::string_view name, std::string_view what);
 
+[[nodiscard]] bool is_utf8(std::string_view text);
+
 // The name as that of a file: letters, digits, '-', '_' and dots after the first byte as they are, other bytes as %XX;
 // of names that are too long for a file system, '=' and the SHA-256. Different names have different files.
 [[nodiscard]] std::string file_name_of(std::string_view name);

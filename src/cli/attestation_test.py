@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import random
 import shutil
 import stat
@@ -9,7 +10,8 @@ import struct
 import subprocess
 import unittest
 
-from attestation_world import (COVERED, COVERED_WEIGHTS, PROGRAM, SHAPES, WithWorld, flip, read_safetensors, write_model,
+from attestation_world import (COVERED, COVERED_WEIGHTS, PROGRAM, SHAPES, WithWorld, flip, peak_memory_of,
+                               read_safetensors, write_model,
                                write_safetensors, zkapex)
 
 
@@ -132,11 +134,49 @@ class Attestation(WithWorld):
                 self.check_refused(zkapex(*mask, *flags), message)
         self.assertEqual(list(self.scratch.iterdir()), [])
 
-    def test_segments_follow_the_memory_and_any_cut_is_accepted(self):
-        self.check_accepted(self.unlearn(self.copy_of("alice"), "w1.zka", "--memory", "400K", "--threads", "1"))
+    def test_memory_is_a_promise(self):
+        model = self.root / "alice.safetensors"
+        register = ["register", "--deployment", self.root / "deployment.zka", "--model", model, "--curvature",
+                    self.root / "alice-store.zka", "--client", "alice"]
+        anchored = ["--base", self.root / "theta0.safetensors"]
+        state = self.copy_of("alice")
+        unlearn = ["unlearn", "--client", state, "--mask", self.root / "w1.zka"]
+        outputs = ["-o", self.scratch / "u.safetensors", "--proof", self.scratch / "p.zka"]
+        ledger = self.new_ledger()
+        verify = ["verify", "--ledger", ledger, "--mask", self.root / "w1.zka", "--proof", self.root / "alice-1.zka"]
+        admit = ["admit", "--ledger", self.scratch / "new-ledger", "--deployment", self.root / "deployment.zka",
+                 *anchored, "--registration", self.root / "alice/registration.zka"]
+        for command in ([*register, *anchored, "-o", self.scratch / "new"], [*unlearn, *outputs], verify, admit):
+            refused = zkapex(*command, "--quiet", "--memory", "1M", "--threads", "2")
+            self.check_refused(refused, "of memory are needed with 2 threads, but the budget is 1.0 MiB")
+            least = float(refused.stderr.split()[3]) * 1.01
+            self.assertRegex(refused.stderr, r"at least [0-9.]+ MiB")
+            budget = f"{int(least * 1024)}K"
+            if "ZKAPEX_SANITIZED" in os.environ:
+                continue  # sanitizers take memory of their own
+            peak = peak_memory_of(*command, "--quiet", "--memory", budget, "--threads", "2", "--json")
+            self.assertLessEqual(peak, 1.1 * least * 2**20)
+
+    def test_an_estimate_does_nothing_else(self):
+        state = self.copy_of("alice")
+        before = sorted(str(path) for path in state.rglob("*"))
+        unlearn = ["unlearn", "--client", state, "--mask", self.root / "w1.zka"]
+        run = zkapex(*unlearn, "--estimate", "--json", "--threads", "2")
+        self.assertEqual((run.returncode, run.stderr), (0, ""), run)
+        estimate = json.loads(run.stdout)
+        self.assertEqual(set(estimate), {"seconds", "memory_bytes", "proof_bytes", "scratch_bytes"})
+        self.assertIn("nothing was done", zkapex(*unlearn, "--estimate").stdout)
+        self.assertEqual(sorted(str(path) for path in state.rglob("*")), before)
+        self.check_refused(zkapex(*unlearn, "--estimate", "--memory", "1M"), "at least")
+        self.check_accepted(self.unlearn(state, "w1.zka", "--threads", "2"))
         shown = json.loads(zkapex("inspect", "--json", self.scratch / "p.zka").stdout)
-        self.assertGreater(shown["segments"], 1)
-        self.check_accepted(self.verify(proof=self.scratch / "p.zka"))
+        self.assertEqual(shown["proof_bytes"], estimate["proof_bytes"])
+        run = zkapex("register", "--deployment", self.root / "deployment.zka", "--model",
+                     self.root / "alice.safetensors", "--curvature", self.root / "alice-store.zka", "--client", "alice",
+                     "-o", self.scratch / "new", "--estimate", "--json")
+        self.assertEqual(run.returncode, 0, run)
+        self.assertGreater(json.loads(run.stdout)["proof_bytes"], 0)
+        self.assertFalse((self.scratch / "new").exists())
 
     def test_files_that_moved(self):
         state = self.copy_of("alice")
@@ -207,8 +247,8 @@ class Attestation(WithWorld):
         ):
             self.check_refused(zkapex(*arguments), "exists already", "--force")
         registration = (state / "registration.zka").read_bytes()
-        self.check_refused(zkapex("register", *common, "--curvature", self.root / "alice-store.zka", "--client", "alice", "-o",
-                                  state), "exists already", "--force to replace this client")
+        self.check_refused(zkapex("register", *common, "--base", self.root / "theta0.safetensors", "--curvature",
+                                  self.root / "alice-store.zka", "--client", "alice", "-o", state), "exists already", "--force to replace this client")
         self.assertEqual((state / "registration.zka").read_bytes(), registration)
 
     def test_a_killed_window_can_be_repeated(self):
@@ -233,7 +273,8 @@ class Attestation(WithWorld):
         state = self.copy_of("alice")
         (state / "secret.zka").unlink()
         run = zkapex("register", "--deployment", self.root / "deployment.zka", "--model", self.root / "alice.safetensors",
-                     "--curvature", self.root / "alice-store.zka", "--client", "alice", "-o", state)
+                     "--base", self.root / "theta0.safetensors", "--curvature", self.root / "alice-store.zka", "--client",
+                     "alice", "-o", state)
         self.assertEqual(run.returncode, 0, run)
         self.assertTrue((state / "secret.zka").is_file())
 
@@ -244,7 +285,7 @@ class Attestation(WithWorld):
         fisher = {name: {"type": "F32", "shape": [32, len(values) // 32],
                          "sha256": hashlib.sha256(struct.pack(f"<{len(values)}f", *values)).hexdigest()}
                   for name, values in sorted(read_safetensors(self.root / "alice-fisher.safetensors").items())}
-        note = {"command": "curvature", "relative_damping": 0.01, "fisher": fisher}
+        note = {"command": "curvature", "relative_damping": 0.2, "fisher": fisher}
         (self.scratch / "s.zka.partial").write_bytes(whole[:len(whole) // 2])
         (self.scratch / "s.zka.partial.json").write_text(json.dumps(note, indent=2) + "\n")
         run = zkapex("curvature", "--deployment", self.root / "deployment.zka", "--model",
@@ -325,7 +366,8 @@ class Attestation(WithWorld):
         self.check_refused(zkapex("inspect", self.scratch / "noise"), "noise")
 
     def test_help_teaches_by_examples(self):
-        for command in ("inspect", "deploy", "mask", "curvature", "register", "unlearn", "settle", "admit", "verify"):
+        for command in ("inspect", "deploy", "mask", "curvature", "register", "unlearn", "update", "settle", "admit",
+                        "verify"):
             run = zkapex(command, "--help")
             self.assertEqual((run.returncode, run.stderr), (0, ""))
             self.assertIn(f"Examples:\n  zkapex {command} ", run.stdout)

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -60,9 +61,15 @@ def read_safetensors(path):
     return out
 
 
-def write_model(path, seed, scale=0.1, dtype="F32"):
-    rng = random.Random(seed)
-    write_safetensors(path, {name: (shape, [rng.gauss(0, scale) for _ in range(math.prod(shape))])
+def write_model(path, seed, scale=0.1, dtype="F32", near=None):
+    """Random numbers; with `near`, a model of that seed and something more, a tenth of it in size."""
+    rng, base = random.Random(seed), random.Random(near)
+    part = 1 if near is None else 0.1
+
+    def number():
+        return part * rng.gauss(0, scale) + (0 if near is None else base.gauss(0, scale))
+
+    write_safetensors(path, {name: (shape, [number() for _ in range(math.prod(shape))])
                              for name, shape in SHAPES.items()}, dtype)
 
 
@@ -119,22 +126,40 @@ class World:
                        "--window", window, "-o", self.path(name), "--json", *flags)
 
     def admit(self, ledger, *clients):
-        return self.ok("admit", "--ledger", self.path(ledger), "--deployment", self.path("deployment.zka"), "--registration",
+        return self.ok("admit", "--ledger", self.path(ledger), "--deployment", self.path("deployment.zka"), "--base",
+                       self.path("theta0.safetensors"), "--registration",
                        *(self.path(f"{client}/registration.zka") for client in clients), "--json")
 
     def client(self, name, seed, dtype="F32"):
-        write_model(self.folder / f"{name}.safetensors", seed, dtype=dtype)
+        write_model(self.folder / f"{name}.safetensors", seed, dtype=dtype, near=0)
         write_fisher(self.folder / f"{name}-fisher.safetensors", seed)
         common = ["--deployment", self.path("deployment.zka"), "--model", self.path(f"{name}.safetensors"), "--json"]
         self.ok("curvature", *common, "--fisher", self.path(f"{name}-fisher.safetensors"),
                 "-o", self.path(f"{name}-store.zka"))
-        self.ok("register", *common, "--curvature", self.path(f"{name}-store.zka"), "--client", name,
-                "-o", self.path(name))
+        self.ok("register", *common, "--base", self.path("theta0.safetensors"), "--curvature",
+                self.path(f"{name}-store.zka"), "--client", name, "-o", self.path(name))
 
 
 def zkapex(*arguments, **environment):
     return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=600,
                           env={**os.environ, **environment})
+
+
+def peak_memory_of(*arguments):
+    """The most bytes of memory that the program had until shortly before its end, by VmHWM; it succeeds.
+
+    What the system tells after the end would include this process, of which the program is a fork.
+    """
+    with tempfile.TemporaryFile() as errors:
+        run = subprocess.Popen([PROGRAM, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=errors)
+        peak = 0
+        while run.poll() is None:
+            with open(f"/proc/{run.pid}/status") as status:
+                peak = next((int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM")), peak)
+            time.sleep(0.002)
+        errors.seek(0)
+        assert run.returncode == 0, (arguments, errors.read())
+    return peak
 
 
 class WithWorld(unittest.TestCase):

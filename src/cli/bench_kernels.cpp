@@ -16,12 +16,14 @@ namespace {
 constexpr const char* kFooter =
     "Times are CPU time of one thread for one operation, medians of several samples. A ratio of 2 means twice as fast\n"
     "as the baseline: libsodium where it has the operation, else the same without vector instructions.\n\n"
-    "  field_mul_4way  a product mod 2^255 - 19, of many independent ones\n"
+    "  field_mul       a product mod 2^255 - 19, of many independent ones\n"
     "  point_madd      an affine point added to a point, of many independent ones\n"
     "  commit_int8     an entry of rows committed to; 65,536 rows of 4,096 uniform entries, part of whose columns are\n"
     "                  timed, with all tables that are built for them\n"
     "  commit_bit      a bit of the same rows\n"
     "  scalar_mul      a product mod the order of the group, of many independent ones\n"
+    "  sumcheck_pair   a pair of entries of two tables of 4,096 scalars, in a round that folds both and sums their "
+    "product\n"
     "  fold_int8       an entry of an 8,192 x 4,096 matrix multiplied from the left by field elements\n"
     "  project_int8    an entry of rows that a 192 x 1,024 matrix of 0 and ±1 projects\n"
     "  msm_131072      a point of a sum of 131,072 multiples; baseline: one scalar multiplication\n"
@@ -31,8 +33,7 @@ constexpr const char* kFooter =
     "  zkapex bench kernels                  a table\n"
     "  zkapex bench kernels --json --quick   for scripts\n"
     "  zkapex bench kernels --only scalar_mul --only msm_131072\n"
-    "  ZKAPEX_CPU=portable zkapex bench kernels\n"
-    "                                        without vector instructions";
+    "  ZKAPEX_CPU=avx2 zkapex bench kernels  without AVX-512; portable: without vector instructions";
 
 struct BenchKernelsOptions {
   CommonFlags common;
@@ -89,6 +90,7 @@ void add_bench(Command parent, Action& action) {
   add_bench_argument(bench, action);
   add_bench_layer(bench, action);
   add_bench_window(bench, action);
+  add_bench_batch(bench, action);
 }
 
 }  // namespace zkapex::cli

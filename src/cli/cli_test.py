@@ -10,8 +10,8 @@ PROGRAM = sys.argv.pop()
 # Figures of an instrumented program mean nothing, and what is measured is tested elsewhere.
 measures = unittest.skipIf("ZKAPEX_SANITIZED" in os.environ, "no measuring under sanitizers")
 
-KERNELS = ["field_mul_4way", "point_madd", "commit_int8", "commit_bit", "scalar_mul", "fold_int8", "project_int8", "msm_131072",
-           "decompress", "hash_to_group"]
+KERNELS = ["field_mul", "point_madd", "commit_int8", "commit_bit", "scalar_mul", "sumcheck_pair", "fold_int8", "project_int8",
+           "msm_131072", "decompress", "hash_to_group"]
 
 
 def zkapex(*arguments, stdout=subprocess.PIPE, **environment):
@@ -50,12 +50,12 @@ class Cli(unittest.TestCase):
         self.check_refused(zkapex("bench", "kernals"), "did you mean zkapex bench kernels?")
 
     def test_unknown_instruction_sets_are_refused(self):
-        self.check_refused(zkapex("bench", "kernels", "--quick", ZKAPEX_CPU="fast"), "ZKAPEX_CPU=fast", "portable")
+        self.check_refused(zkapex("bench", "kernels", "--quick", ZKAPEX_CPU="fast"), "ZKAPEX_CPU=fast", "portable, avx2 or avx512")
 
     @measures
     def test_kernels_as_json(self):
         # All of them once; the portable path also by itself, with the kernels that follow the choice of instructions.
-        for cpu, only in (("", []), ("portable", ["field_mul_4way", "point_madd", "fold_int8", "decompress"])):
+        for cpu, only in (("", []), ("portable", ["field_mul", "point_madd", "fold_int8", "decompress"])):
             run = zkapex("bench", "kernels", "--json", "--quick", "-q", *(f"--only={name}" for name in only), ZKAPEX_CPU=cpu)
             self.assertEqual((run.returncode, run.stderr), (0, ""))
             kernels = json.loads(run.stdout)["kernels"]
@@ -99,6 +99,35 @@ class Cli(unittest.TestCase):
                     "measured_error"):
             self.assertGreater(figures[key], 0, key)
         self.assertLess(figures["measured_error"], figures["certified_error"])
+        self.assertEqual(list(figures["prove_phases_s"]), ["rules", "commit", "project", "segments", "range", "opening"])
+        self.assertEqual(figures["window_estimate"]["proof_bytes"], figures["proof_bytes"])
+        self.assertLessEqual(figures["peak_rss_bytes"], 1.1 * figures["window_estimate"]["memory_bytes"])
+        self.assertLessEqual(figures["register_peak_rss_bytes"], 1.1 * figures["register_estimate"]["memory_bytes"])
+        self.assertIn(figures["machine"]["path"], ("portable", "avx2", "avx512"))
+
+    @measures
+    def test_windows_on_two_paths(self):
+        shape = ["--shape", "vit-tiny", "--layers", "1", "--block", "16", "--row-length", "1024", "--ratio", "0.1"]
+        run = zkapex("bench", "window", *shape, "--compare", "--json", "-q", ZKAPEX_CPU="")
+        if run.returncode == 2:
+            self.assertIn("portable path only", run.stderr)
+            return
+        figures = json.loads(run.stdout)
+        paths = [key for key in figures if key in ("portable", "avx2", "avx512")]
+        self.assertEqual(len(paths), 2)
+        for path in paths:
+            self.assertEqual(figures[path]["machine"]["path"], path)
+        self.assertEqual(figures[paths[0]]["proof_bytes"], figures[paths[1]]["proof_bytes"])
+        self.assertGreater(figures["best_to_baseline"]["prove_s"], 0)
+
+    @measures
+    def test_batch_as_json(self):
+        run = zkapex("bench", "batch", "--shape", "vit-tiny", "--layers", "1", "--block", "16", "--row-length", "4096",
+                     "--counts", "1", "8", "--json", "-q")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        figures = json.loads(run.stdout)
+        self.assertEqual([batch["proofs"] for batch in figures["batches"]], [1, 8])
+        self.assertLess(figures["batches"][1]["to_single_ones"], 1)
 
     def test_the_protocols_commands_take_the_same_flags(self):
         for command in ("inspect", "deploy", "mask", "curvature", "register", "unlearn", "verify"):

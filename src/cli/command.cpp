@@ -26,8 +26,12 @@ void CommonFlags::offer_memory(Command command) {
             ZKAPEX_TRY(memory, MemoryBudget::parse(text));
             return Done{};
           },
-          "Memory to stay within, such as 512M or 2G")
+          "Memory to stay within, such as 80M or 2G; refused where that is too little")
       .type_name("SIZE");
+}
+
+void CommonFlags::offer_estimate(Command command) {
+  command.add_flag("--estimate", estimate, "Tell what it would take, and stop: seconds, memory, bytes of the proof");
 }
 
 void CommonFlags::offer_all(Command command) {

@@ -64,12 +64,13 @@ class Costs(unittest.TestCase):
     def test_llm(self):
         write_code(self.here)
         told, report = self.experiment("llm", "--data", self.here)
-        self.assertEqual(told["cells"], 14)
+        self.assertEqual(told["cells"], 16)
         table = report["table"]
-        for row in ("before", "mask-only", "ga", "neggrad+", "scrub", "ours", "exact"):
+        for row in ("before", "mask-only", "ga", "neggrad+", "scrub", "ours", "guided", "exact"):
             self.assertGreater(table[row]["personal_perplexity"]["mean"], 1)
             self.assertEqual(table[row]["forget_accuracy"]["seeds"], 2)
         self.assertNotEqual(table["ours"]["personal_perplexity"], table["mask-only"]["personal_perplexity"])
+        self.assertNotEqual(table["guided"]["personal_perplexity"], table["ours"]["personal_perplexity"])
         self.assertNotEqual(table["before"]["personal_perplexity"], table["exact"]["personal_perplexity"])
 
     def test_llm_needs_sources(self):

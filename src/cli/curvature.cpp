@@ -35,22 +35,6 @@ Result<unsigned> threads_that_fit(const CommonFlags& flags, uint64_t block) {
   return static_cast<unsigned>(std::min<size_t>(wanted, fit));
 }
 
-Report report_of(const CurvatureOptions& options, const StoreHeader& header, uint64_t resumed,
-                 const StoreStatistics& made) {
-  Report report{.headline = fmt::format("{}: a curvature store", options.out.string())};
-  report.values["file_bytes"] = std::filesystem::file_size(options.out);
-  report.values["deployment"] = to_hex(header.deployment);
-  report.values["blocks"] = header.blocks;
-  report.values["blocks_from_an_earlier_run"] = resumed;
-  report.values["rank_deficient"] = made.rank_deficient;
-  report.values["zero"] = made.zero;
-  report.values["damping_raised"] = made.raised;
-  report.values["largest_damping_ratio"] = made.largest_damping_ratio;
-  report.values["largest_condition"] = made.largest_condition;
-  report.values["mean_log10_condition"] = made.mean_log10_condition;
-  return report;
-}
-
 // All that decides the factors, beside what the store's header says.
 std::string run_of(const Checkpoint& fisher, const Damping& damping, ThreadPool& pool, ProgressStyle style) {
   const auto& tensors = fisher.tensors();
@@ -98,7 +82,9 @@ Result<Outcome> make_store(const CurvatureOptions& options) {
     progress.advance(resumed);
     ZKAPEX_TRY(made, build_store(writer, settings, *source, pool, [&](uint64_t done) { progress.advance(done); }));
   }
-  report_of(options, header, resumed, made).print(options.common.json);
+  Report{.headline = fmt::format("{}: a curvature store", options.out.string()),
+         .values = store_as_json(options.out, header, resumed, made)}
+      .print(options.common.json);
   return Outcome::kDone;
 }
 
@@ -112,7 +98,7 @@ void add_curvature(Command parent, Action& action) {
   command.add_option("--fisher", options->fisher, "Gradients or Fisher blocks of the covered tensors: safetensors")
       .required();
   const Option relative = command.add_option("--relative-damping", options->relative,
-                                             "λ as a fraction of a block's mean diagonal; 1e-2 where not given");
+                                             "λ as a fraction of a block's mean diagonal; 0.2 where not given");
   command.add_option("--damping", options->absolute, "λ itself").excludes(relative);
   command.add_option("-o,--output", options->out, "The store to write").required();
   options->common.offer_all(command);

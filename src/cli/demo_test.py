@@ -105,7 +105,7 @@ class Demo(unittest.TestCase):
             for model in MODELS:
                 for side in ("members", "others"):
                     self.assertAlmostEqual(sum(client["losses"][model][side]), 1)
-            self.assertEqual(sum(layer["masked"] for layer in client["layers"]), self.report["mask"]["masked"])
+            self.assertEqual(sum(layer["masked"] for layer in client["layers"]), self.report["request"]["masked"])
             self.assertTrue(all(example["image"].startswith("data:image/png;base64,") for example in client["examples"]))
             for key in ("registration_bytes", "proof_bytes"):
                 self.assertGreater(client[key], 0)
@@ -114,14 +114,15 @@ class Demo(unittest.TestCase):
 
     def test_cheats_are_rejected_with_their_reasons(self):
         reasons = {cheat["name"]: (cheat["verdict"], cheat["reason"]) for cheat in self.report["cheats"]}
-        self.assertEqual(reasons, {"mask-skipped": ("rejected", "equation"), "compensation-forged": ("rejected", "equation"),
+        self.assertEqual(reasons, {"request-skipped": ("rejected", "equation"), "step-forged": ("rejected", "equation"),
                                    "anothers-proof": ("rejected", "window"),
-                                   "anothers-proof-relabelled": ("rejected", "equation")})
+                                   "anothers-proof-relabelled": ("rejected", "equation"), "redundant": ("rejected", "equation")})
 
     def test_the_files_can_be_verified_again(self):
         ledger = self.out / "another-ledger"
         inbox = self.out / "provider/inbox"
-        admitted = zkapex("admit", "--ledger", ledger, "--deployment", self.out / "provider/deployment.zka", "--registration",
+        admitted = zkapex("admit", "--ledger", ledger, "--deployment", self.out / "provider/deployment.zka", "--base",
+                          self.out / "provider/original", "--registration",
                           inbox / "alice/registration.zka", inbox / "bob/registration.zka", "-q")
         self.assertEqual(admitted.returncode, 0, admitted)
         common = ["verify", "--ledger", ledger, "--mask", self.out / "provider/psi.zka", "-q", "--json"]

@@ -57,14 +57,14 @@ class Experiment(unittest.TestCase):
         run = self.experiment("table1", "--seeds", 1)
         self.assertEqual(run.returncode, 0, run.stderr)
         report = self.check_written("table1")
-        self.assertEqual(len(report["cells"]), 14)
+        self.assertEqual(len(report["cells"]), 16)
         for cell in report["cells"]:
             figures = cell["figures"]
             for key in ("forget_accuracy", "held_out_accuracy", "personal_accuracy"):
                 self.assertTrue(0 <= figures[key] <= 1)
             if cell["variant"].endswith("-exact"):
                 self.assertAlmostEqual(figures["alignment"]["forget"], 0, places=6)
-            if cell["variant"].endswith("-ours"):
+            if cell["variant"].endswith(("-ours", "-guided")):
                 self.assertGreater(figures["proof"]["proof_bytes"], 0)
         self.assertEqual(report["table"]["random"]["random-ours"]["forget_accuracy"]["paper"], "50.2 ± 0.1")
 
@@ -75,14 +75,14 @@ class Experiment(unittest.TestCase):
         lost.unlink()
         again = self.experiment("table1", "--seeds", 2)
         self.assertEqual(again.returncode, 0, again.stderr)
-        self.assertEqual((json.loads(again.stdout)["cells"], json.loads(again.stdout)["skipped"]), (28, 13))
+        self.assertEqual((json.loads(again.stdout)["cells"], json.loads(again.stdout)["skipped"]), (32, 15))
         self.assertEqual(json.loads(lost.read_text())["figures"], figures)
         self.assertEqual((self.out / "cells" / "table1" / "random-scrub-seed1.json").read_bytes(), kept)
         self.check_refused(self.experiment("table1", "--on", "validation"), "other settings", "--force")
 
     def test_every_other_experiment_on_images(self):
         for name in ("adaptformer", "structured", "forget-size", "ablation-block", "ablation-damping",
-                     "ablation-sparsity", "saliency-anchor", "appendix-a"):
+                     "ablation-sparsity", "saliency-anchor", "appendix-a", "guided", "lora", "prepared", "drift"):
             with self.subTest(name):
                 run = self.experiment(name, "--seeds", 1)
                 self.assertEqual(run.returncode, 0, run.stderr)

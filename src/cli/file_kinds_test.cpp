@@ -13,7 +13,7 @@ namespace {
 
 TEST(FileKinds, AreCalledTheSameEverywhere) {
   for (const FileKind& kind : {Deployment::kKind, Mask::kKind, RegistrationFile::kKind, ProofFile::kKind,
-                               ModelCommitment::kKind, Registered::kKind, ClientSecret::kKind})
+                               UpdateFile::kKind, ModelCommitment::kKind, Registered::kKind, ClientSecret::kKind})
     EXPECT_EQ(kind_of_file(view(kind.magic)), kind.name);
   const StoreHeader header{.deployment = {}, .block = 4, .bits = 8, .floor = 4, .blocks = 1};
   EXPECT_EQ(kind_of_file(header.serialize()), "a curvature store");

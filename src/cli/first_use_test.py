@@ -47,7 +47,7 @@ class FirstUse(unittest.TestCase):
                 ["mask", "--deployment", cls.root / "deployment.zka", "--scores", cls.root / "scores.safetensors", "--ratio",
                  "0.1", "--window", "w1", "-o", cls.root / "psi.zka"],
                 ["curvature", *cls.inputs(), "--fisher", cls.root / "fisher.safetensors", "-o", cls.root / "store.zka"],
-                ["register", *cls.inputs(), "--curvature", cls.root / "store.zka", "--client", "alice", "-o",
+                ["register", *cls.inputs(), *cls.base(), "--curvature", cls.root / "store.zka", "--client", "alice", "-o",
                  cls.root / "client"]]
         for arguments in made:
             run = zkapex(*arguments, "--quiet", ZKAPEX_CACHE=str(cls.root / "cache"))
@@ -68,6 +68,10 @@ class FirstUse(unittest.TestCase):
     @classmethod
     def inputs(cls):
         return ["--deployment", cls.root / "deployment.zka", "--model", cls.root / "theta.safetensors"]
+
+    @classmethod
+    def base(cls):
+        return ["--base", cls.root / "theta.safetensors"]
 
     def told(self, *arguments):
         run = zkapex(*arguments, "--quiet", "--json", ZKAPEX_CACHE=str(self.root / "cache"))
@@ -106,11 +110,12 @@ class FirstUse(unittest.TestCase):
         self.told(*self.deploy("--preset", "vit", "--error", "0.5", "--allow-loose"))
         inputs = ["--deployment", at("d.zka"), "--model", self.root / "theta.safetensors"]
         self.told("curvature", *inputs, "--fisher", self.root / "fisher.safetensors", "-o", at("s.zka"))
-        self.told("register", *inputs, "--curvature", at("s.zka"), "--client", "bob", "-o", at("client"))
+        self.told("register", *inputs, *self.base(), "--curvature", at("s.zka"), "--client", "bob", "-o", at("client"))
         self.told("mask", *inputs[:2], "--scores", self.root / "scores.safetensors", "--ratio", "0.1", "--window", "w", "-o",
                   at("psi.zka"))
         self.told("unlearn", "--client", at("client"), "--mask", at("psi.zka"), "-o", at("u.safetensors"), "--proof", at("p.zka"))
-        admit = ["admit", "--ledger", at("ledger"), *inputs[:2], "--registration", at("client/registration.zka")]
+        admit = ["admit", "--ledger", at("ledger"), *inputs[:2], *self.base(), "--registration",
+                 at("client/registration.zka")]
         verify = ["verify", "--ledger", at("ledger"), "--mask", at("psi.zka"), "--proof", at("p.zka")]
         for report in (self.told(*admit), self.told(*verify)):
             self.assertIn("certified error 5e-1", report.get("loose", ["nothing"])[0])
@@ -162,7 +167,8 @@ class FirstUse(unittest.TestCase):
         inputs = ["--deployment", self.here / "d.zka", "--model", self.here / "m.safetensors"]
         self.told("deploy", "--model", self.here / "m.safetensors", "--preset", "vit", "--block", 8, "-o", self.here / "d.zka")
         self.told("curvature", *inputs, "--fisher", self.root / "fisher.safetensors", "-o", self.here / "s.zka")
-        self.told("register", *inputs, "--curvature", self.here / "s.zka", "--client", "bob", "-o", self.here / "client")
+        self.told("register", *inputs, "--base", self.here / "m.safetensors", "--curvature", self.here / "s.zka", "--client",
+                  "bob", "-o", self.here / "client")
         self.told("mask", "--deployment", self.here / "d.zka", "--scores", self.root / "scores.safetensors", "--ratio", "0.1",
                   "--window", "w", "-o", self.here / "psi.zka")
         self.told("unlearn", "--client", self.here / "client", "--mask", self.here / "psi.zka", "-o",
@@ -238,8 +244,8 @@ class FirstUse(unittest.TestCase):
         folder = self.told("inspect", self.root / "client")
         self.assertEqual((folder["kind"], folder["client"]), ("client's folder", "alice"))
         self.assertIn("registration.zka", folder["files"])
-        self.told("admit", "--ledger", self.here / "ledger", "--deployment", self.root / "deployment.zka", "--registration",
-                  self.root / "client" / "registration.zka")
+        self.told("admit", "--ledger", self.here / "ledger", "--deployment", self.root / "deployment.zka", *self.base(),
+                  "--registration", self.root / "client" / "registration.zka")
         ledger = self.told("inspect", self.here / "ledger")
         self.assertEqual((ledger["kind"], ledger["clients"]), ("ledger", [{"client": "alice", "windows": []}]))
         (record,) = self.here.glob("ledger/clients/*/registered.zka")

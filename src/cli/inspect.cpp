@@ -92,10 +92,29 @@ Status inspect_proof(const InspectOptions& options, Values& values) {
   return Done{};
 }
 
+Status inspect_update(const InspectOptions& options, Values& values) {
+  ZKAPEX_TRY(const auto file, read_public_file<UpdateFile>(options.file));
+  values["update"] = to_hex(file.digest());
+  values["client"] = file.client;
+  values["deployment"] = to_hex(file.deployment);
+  values["registration"] = to_hex(file.registration);
+  values["starts_from"] = to_hex(file.model);
+  values["curvature"] = file.curvature ? "new" : "as before";
+  values["parts"] = file.cut.size();
+  values["proof_bytes"] = file.proof.size();
+  return Done{};
+}
+
+// What a state has behind it, where it has an update.
+void put_update(const Sha256::Digest& update, Values& values) {
+  if (update != Sha256::Digest{}) values["last_update"] = to_hex(update);
+}
+
 Status inspect_commitment(const InspectOptions& options, Values& values) {
   ZKAPEX_TRY(const auto file, read_public_file<ModelCommitment>(options.file));
   values["commitment"] = to_hex(file.digest());
   values["registration"] = to_hex(file.registration);
+  put_update(file.update, values);
   values["windows"] = history_as_json(file.windows);
   values["rows"] = file.rows.size();
   return Done{};
@@ -106,6 +125,8 @@ Status list_pending(const Path& client, Values& values) {
   values["pending"] = Values::array();
   for (const Attempt& attempt : attempts)
     values["pending"].push_back({{"window", attempt.window}, {"attempt", attempt.id}});
+  ZKAPEX_TRY(const std::vector<std::string> updates, pending_updates(ClientFolder{client}));
+  if (!updates.empty()) values["pending_updates"] = updates;
   return Done{};
 }
 
@@ -115,6 +136,7 @@ Status inspect_secret(const InspectOptions& options, Values& values) {
   values["client"] = secret.client;
   values["deployment"] = to_hex(secret.deployment);
   values["registration"] = to_hex(secret.registration);
+  put_update(secret.update, values);
   values["windows"] = history_as_json(secret.windows);
   values["rows"] = secret.rows.size();
   values["model"] = secret.model_file;
@@ -212,6 +234,7 @@ constexpr Inspector kInspectors[] = {
     {RegistrationFile::kKind.magic, "registration", inspect_registration},
     {Registered::kKind.magic, "verified registration", inspect_registered},
     {ProofFile::kKind.magic, "proof", inspect_proof},
+    {UpdateFile::kKind.magic, "update", inspect_update},
     {ModelCommitment::kKind.magic, "model commitment", inspect_commitment},
     {ClientSecret::kKind.magic, "client secret", inspect_secret},
     {"ZKAPEXCV", "curvature store", inspect_store},

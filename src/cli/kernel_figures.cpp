@@ -9,6 +9,7 @@
 #include "algebra/msm.h"
 #include "algebra/row_commit.h"
 #include "algebra/ternary.h"
+#include "argument/sumcheck_kernels.h"
 
 namespace zkapex::cli {
 
@@ -124,6 +125,33 @@ Result<KernelFigure> scalar_mul(const std::string& name, const Effort& effort) {
                       })};
 }
 
+// Two tables folded by a challenge and stored at half their length, and the product of what they become summed.
+Result<KernelFigure> sumcheck_pair(const std::string& name, const Effort& effort) {
+  constexpr size_t kEntries = 4096, kPairs = kEntries / 4, kChunk = SumcheckKernels::kChunk;
+  Random random(10);
+  const std::vector<Scalar> a = random_scalars(random, kEntries), b = random_scalars(random, kEntries);
+  const Scalar challenge = random_scalars(random, 1)[0];
+  std::vector<Scalar> stored[2] = {std::vector<Scalar>(kEntries / 2), std::vector<Scalar>(kEntries / 2)};
+  const auto time = [&](const SumcheckKernels& kernels) {
+    return median_ns(effort, kPairs, [&] {
+      SumcheckKernels::Pairs pairs[2];
+      const SumcheckKernels::Pairs* factors[2] = {&pairs[0], &pairs[1]};
+      SumcheckKernels::Sums sums{};
+      for (size_t start = 0; start < kPairs; start += kChunk) {
+        for (size_t t = 0; t < 2; ++t) {
+          kernels.load({SumcheckKernels::Form::kScalars, false, kEntries, t == 0 ? a.data() : b.data()}, nullptr,
+                       challenge.montgomery_words().data(), start, kChunk,
+                       reinterpret_cast<uint64_t*>(stored[t].data()), &pairs[t]);
+        }
+        kernels.add_products(SumcheckKernels::Product::kTwo, false, false, factors, 0, kChunk, nullptr, nullptr, &sums);
+      }
+      keep(sums);
+    });
+  };
+  return KernelFigure{name, "pair", time(sumcheck_kernels()), kPortable,
+                      time(sumcheck_kernels(InstructionSet::kPortable))};
+}
+
 Result<KernelFigure> fold_int8(const std::string& name, const Effort& effort) {
   constexpr size_t kRows = 8192, kCols = 4096;
   Random random(5);
@@ -209,10 +237,10 @@ Result<KernelFigure> hash_to_group(const std::string& name, const Effort& effort
 
 const std::vector<KernelBench>& kernel_benches() {
   static const std::vector<KernelBench> benches = {
-      {"field_mul_4way", field_mul},    {"point_madd", point_madd}, {"commit_int8", commit_int8},
-      {"commit_bit", commit_bit},       {"scalar_mul", scalar_mul}, {"fold_int8", fold_int8},
-      {"project_int8", project_int8},   {"msm_131072", msm_131072}, {"decompress", decompress},
-      {"hash_to_group", hash_to_group},
+      {"field_mul", field_mul},   {"point_madd", point_madd},       {"commit_int8", commit_int8},
+      {"commit_bit", commit_bit}, {"scalar_mul", scalar_mul},       {"sumcheck_pair", sumcheck_pair},
+      {"fold_int8", fold_int8},   {"project_int8", project_int8},   {"msm_131072", msm_131072},
+      {"decompress", decompress}, {"hash_to_group", hash_to_group},
   };
   return benches;
 }

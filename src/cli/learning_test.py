@@ -102,7 +102,7 @@ class Pipeline(Case):
              "--rate", "5e-3", "-o", root / "original"],
             ["personalize", "--model", root / "original", *cls.common, "--method", "lora", "--rank", 2, "--epochs", 2,
              "--rate", "1e-2", "-o", root / "personal"],
-            ["deploy", "--model", root / "original" / "model.safetensors", "--preset", "vit", "--block", 8,
+            ["deploy", "--model", root / "original" / "model.safetensors", "--preset", "vit", "--block", 8, "--anchor", "0.8",
              "-o", root / "deployment.zka"],
             ["saliency", "--model", root / "original", *cls.common, "--ratio", "0.1", "--deployment",
              root / "deployment.zka", "--window", "w1", "-o", root / "psi.zka"],
@@ -170,13 +170,21 @@ class Pipeline(Case):
         removed = 154  # of 2 · 2 · 16 · 24 weights, rounded up
         self.assertEqual((mask["window"], mask["masked"]), ("w1", removed))
         self.run_ok("register", "--deployment", self.root / "deployment.zka", "--model",
-                    self.root / "personal" / "model.safetensors", "--curvature", self.root / "store.zka", "--client", "c", "-q",
-                    "-o", self.here / "client")
+                    self.root / "personal" / "model.safetensors", "--base", self.root / "original" / "model.safetensors",
+                    "--curvature", self.root / "store.zka", "--client", "c", "-q", "-o", self.here / "client")
         unlearned = self.here / "unlearned.safetensors"
+        trial = ["unlearn", "--client", self.here / "client", "--mask", self.root / "psi.zka", "-q", "--splits", self.splits]
+        self.check_refused(zkapex(*trial, "--dry-run"), "--splits", "-o")
+        self.check_refused(zkapex(*trial, "-o", unlearned, "--proof", self.here / "p"), "--dry-run")
+        self.check_refused(zkapex(*trial, "--dry-run", "-o", self.here / "t", "--model-folder", self.here), "config.json", "--model-folder")
+        tried = json.loads(self.run_ok(*trial, "--dry-run", "-o", self.here / "tried.safetensors", "--sets", "forget,retain", "--json"))
         self.run_ok("unlearn", "--client", self.here / "client", "--mask", self.root / "psi.zka", "-q", "-o", unlearned,
                     "--proof", self.here / "proof.zka")
-        self.run_ok("admit", "--ledger", self.here / "ledger", "--deployment", self.root / "deployment.zka", "--registration",
-                    self.here / "client" / "registration.zka", "-q")
+        for model, when in (([], "before"), (["--weights", unlearned], "after")):
+            figures = self.evaluate(self.root / "personal", *model, "--sets", "forget,retain")["sets"]
+            self.assertEqual({name: both[when] for name, both in tried["accuracy"].items()}, figures)
+        self.run_ok("admit", "--ledger", self.here / "ledger", "--deployment", self.root / "deployment.zka", "--base",
+                    self.root / "original" / "model.safetensors", "--registration", self.here / "client" / "registration.zka", "-q")
         self.run_ok("verify", "--ledger", self.here / "ledger", "--mask", self.root / "psi.zka", "--proof",
                     self.here / "proof.zka", "-q")
 
@@ -218,6 +226,86 @@ class Pipeline(Case):
         self.assertLess(neggrad["retain"]["loss"], ga["retain"]["loss"])
         self.assertEqual(json.loads((self.here / "scrub" / "baseline.json").read_text())["options"]["--msteps"], "2")
 
+    # Requests that forget
+
+    def rehearse(self, out, *flags):
+        options = {"--model": self.root / "original", "--deployment": self.root / "deployment.zka", "--window": "w1", "--ratio": "0.02",
+                   "--domains": "inverted", "--client-epochs": 1, "--batch": 16, "-o": out}
+        options |= dict(zip(flags[::2], flags[1::2]))
+        return ["rehearse", *self.common, *(word for option in options.items() for word in option)]
+
+    def prove(self, request):
+        """What a client makes of the request, after the provider accepted its proof."""
+        self.run_ok("register", "--deployment", self.root / "deployment.zka", "--model", self.root / "personal" / "model.safetensors",
+                    "--curvature", self.root / "store.zka", "--base", self.root / "original" / "model.safetensors", "--client", "c",
+                    "-q", "-o", self.here / "client")
+        unlearned = self.here / "unlearned.safetensors"
+        self.run_ok("unlearn", "--client", self.here / "client", "--mask", request, "-q", "-o", unlearned, "--proof", self.here / "proof.zka",
+                    "--max-guide", "2")
+        self.run_ok("admit", "--ledger", self.here / "ledger", "--deployment", self.root / "deployment.zka", "--registration",
+                    self.here / "client" / "registration.zka", "--base", self.root / "original" / "model.safetensors", "-q")
+        self.run_ok("verify", "--ledger", self.here / "ledger", "--mask", request, "--proof", self.here / "proof.zka", "-q")
+        return self.evaluate(self.root / "personal", "--weights", unlearned, "--sets", "forget,retain")["sets"]
+
+    def test_a_rehearsed_request_is_proved_and_forgets(self):
+        psi = self.here / "psi.zka"
+        told = json.loads(self.run_ok(*self.rehearse(psi, "--steps", 80, "--rate", "5e-3"), "--json"))
+        self.assertEqual([client["client"] for client in told["clients"]], ["original", "inverted"])
+        for client in told["clients"]:
+            self.assertLess(client["forget"]["after"]["accuracy"], 0.2)
+            self.assertGreater(client["retain"]["after"]["accuracy"], client["retain"]["before"]["accuracy"] - 0.1)
+            self.assertGreater(client["least_progress"], told["request"]["progress"])
+        self.assertEqual(json.loads((self.here / "psi.zka.json").read_text()), told)
+        self.assertEqual(sorted(f.name for f in self.here.iterdir()), ["psi.zka", "psi.zka.json"])
+        before, after = self.evaluate(self.root / "personal", "--sets", "forget,retain")["sets"], self.prove(psi)
+        self.assertGreater(before["forget"]["accuracy"], 0.5)
+        self.assertLess(after["forget"]["accuracy"], 0.2)
+        self.assertGreater(after["retain"]["accuracy"], before["retain"]["accuracy"] - 0.1)
+
+    def test_what_another_method_unlearned_becomes_a_request(self):
+        self.run_ok("baseline", "neggrad+", "--model", self.root / "original", *self.common, "--rate", "0.02", "--epochs", 3,
+                    "--forget-batch", 8, "--retain-batch", 64, "--alpha", "0.5", "-o", self.here / "neggrad")
+        psi = self.here / "psi.zka"
+        told = json.loads(self.run_ok(*self.rehearse(psi, "--guide-from", self.here / "neggrad", "--ratio", 0, "--method", "NegGrad+"),
+                                      "--json"))
+        self.assertEqual(json.loads(self.run_ok("inspect", "--json", psi))["method"], "NegGrad+")
+        self.assertGreater(told["clients"][0]["forget"]["after"]["loss"], told["clients"][0]["forget"]["before"]["loss"])
+        before = self.evaluate(self.root / "personal")["sets"]
+        self.assertGreater(self.prove(psi)["forget"]["loss"], before["forget"]["loss"])
+        # Beside what a mask sets off this guide is nothing.
+        self.check_refused(zkapex(*self.rehearse(self.here / "x.zka", "--guide-from", self.here / "neggrad", "--ratio", "0.2")),
+                           "follows the guide", "a smaller mask")
+        self.check_refused(zkapex(*self.rehearse(self.here / "x.zka", "--guide-from", self.root / "store.zka")), "store.zka")
+
+    def test_a_killed_rehearsal_ends_as_an_uninterrupted_one(self):
+        def without_nonce(file):
+            nonce = json.loads(self.run_ok("inspect", "--json", file))["nonce"]
+            return file.read_bytes()[:-32].replace(bytes.fromhex(nonce), bytes(32))
+        flags = ["--steps", 60, "--checkpoint-every", 5]
+        out, state = self.here / "killed.zka", self.here / "killed.zka.work" / "guide.safetensors"
+        process = subprocess.Popen([PROGRAM, *map(str, self.rehearse(out, *flags))], stdout=subprocess.DEVNULL)
+        while not state.is_file() and process.poll() is None:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.assertTrue(state.is_file())
+        self.assertFalse(out.exists())
+        self.check_refused(zkapex(*self.rehearse(out, *flags, "--pull", 500)), "another run")
+        self.run_ok(*self.rehearse(out, *flags))
+        self.assertFalse(state.parent.exists())
+        self.run_ok(*self.rehearse(self.here / "whole.zka", *flags))
+        self.assertEqual(without_nonce(out), without_nonce(self.here / "whole.zka"))
+
+    def test_rehearsals_that_cannot_be(self):
+        for flags, said in ((["--domains", "pastel"], "there is no style 'pastel'"), (["--forgetting", "files"], "not 'files'"),
+                            (["--forgetting", "samples"], "validation"), (["--rate", "0"], "must be positive"),
+                            (["--ratio", "2"], "2"), (["--batch", "1"], "two at least"), (["--after", self.root / "store.zka"], "store.zka"),
+                            (["--after", self.root / "psi.zka"], "the mask of the window 'w1' itself"),
+                            (["--device", "tpu"], "tpu"), (["--deployment", self.here / "nowhere"], "nowhere")):
+            self.check_refused(zkapex(*self.rehearse(self.here / "psi.zka", *flags)), said)
+            self.assertFalse((self.here / "psi.zka").exists())
+            shutil.rmtree(self.here / "psi.zka.work", ignore_errors=True)
+
     def test_exact_retraining_then_personalization(self):
         self.run_ok("train", "--from-scratch", "--model", self.root / "small", *self.common, "--set", "retain", "--epochs", 3,
                     "--batch", 8, "--rate", "5e-3", "-o", self.here / "retrained")
@@ -240,9 +328,38 @@ class Pipeline(Case):
         self.run_ok("fisher", "--model", self.root / "original", "--adapter", adapter, *self.common, "--deployment",
                     self.root / "deployment.zka", "-o", self.here / "store.zka")
         self.assertEqual(sha256(self.here / "store.zka"), sha256(self.root / "store.zka"))
-        self.run_ok("personalize", "--model", self.root / "original", *self.common, "--method", "adaptformer", "--bottleneck", 4,
-                    "-o", self.here / "adapted")
-        self.assertTrue((self.here / "adapted" / "adaptformer.safetensors").is_file())
+
+    def test_branches_are_registered_with_the_model(self):
+        adapted, original, deployment = self.here / "adapted", self.root / "original", self.here / "deployment.zka"
+        self.run_ok("personalize", "--model", original, *self.common, "--method", "adaptformer", "--bottleneck", 4, "-o", adapted)
+        self.run_ok("deploy", "--model", adapted, "--base", original, "--preset", "vit", "--block", 8, "--added", "0.3", "-o", deployment)
+        for name, command in (("psi.zka", ["saliency", "--model", original, "--ratio", "0.1", "--window", "w1"]),
+                              ("store.zka", ["fisher", "--model", adapted])):
+            self.run_ok(*command, *self.common, "--deployment", deployment, "-o", self.here / name)
+        self.run_ok("register", "--deployment", deployment, "--model", adapted, "--base", original, "--curvature",
+                    self.here / "store.zka", "--client", "c", "-q", "-o", self.here / "client")
+        unlearned = self.here / "unlearned.safetensors"
+        self.run_ok("unlearn", "--client", self.here / "client", "--mask", self.here / "psi.zka", "-q", "-o", unlearned,
+                    "--proof", self.here / "proof.zka")
+        admitted = self.run_ok("admit", "--ledger", self.here / "ledger", "--deployment", deployment, "--base", original,
+                               "--registration", self.here / "client" / "registration.zka", "-q", "--json")
+        self.assertIn("adaptformer.{i}.down.weight (2)", json.dumps(json.loads(admitted)["registrations"][0]["not_proved"]))
+        self.run_ok("verify", "--ledger", self.here / "ledger", "--mask", self.here / "psi.zka", "--proof", self.here / "proof.zka", "-q")
+        # What comes out has the branches in it, and they count.
+        branches = read_safetensors(adapted / "adaptformer.safetensors")
+        self.assertEqual({name: read_safetensors(unlearned)[name] for name in branches}, branches)
+        whole = self.evaluate(adapted, "--weights", unlearned)
+        (self.here / "frozen").mkdir()
+        shutil.copy(adapted / "config.json", self.here / "frozen")
+        self.check_refused(zkapex("evaluate", "--model", self.here / "frozen", "--weights", unlearned, *self.common), "adaptformer.0")
+        self.assertNotEqual(whole, self.evaluate(adapted))
+        # A provider rehearses without them.
+        told = json.loads(self.run_ok(*self.rehearse(self.here / "guided.zka", "--deployment", deployment, "--window", "w2", "--after",
+                                                     self.here / "psi.zka", "--steps", 4, "--rate", "5e-3"), "--json"))
+        self.assertEqual(told["request"]["method"], "rehearsal")
+        # Left out, they are missed.
+        self.check_refused(zkapex("register", "--deployment", deployment, "--model", adapted / "model.safetensors", "--base", original,
+                                  "--curvature", self.here / "store.zka", "--client", "d", "-q", "-o", self.here / "d"), "adaptformer.0")
 
     def test_kinds_of_saliency(self):
         scores = {}
@@ -429,7 +546,7 @@ class Formats(Case):
         splits = self.here / "splits.json"
         (self.here / "list").write_text("f03.rs\nf17.rs\n")
         split = ["split", "--model", model, "--context", 32, "--data", f"text:{self.here}/code", "--test", 20, "--personal", 20,
-                 "--personal-test", 20]
+                 "--personal-test", 20, "--validation", 20]
         self.run_ok(*split, "--forget", "random:0.2", "-o", splits)
         self.check_refused(zkapex(*split, "--forget", "files:" + str(self.here / "none"), "-o", self.here / "s"), "none")
         self.check_refused(zkapex(*split, "--forget", "class:1", "-o", self.here / "s"), "classes")
@@ -438,6 +555,13 @@ class Formats(Case):
         figures = json.loads(self.run_ok("evaluate", "--model", self.here / "lm", *common, "--json"))
         self.assertLess(figures["sets"]["test"]["perplexity"], 60)
         self.assertEqual(figures["membership"]["others"], "test")
+        # A request for text: clients are imagined on parts of the files, samples are forgotten.
+        self.run_ok("deploy", "--model", self.here / "lm" / "model.safetensors", "--preset", "opt", "--block", 16, "-o", self.here / "d.zka")
+        told = json.loads(self.run_ok("rehearse", "--model", self.here / "lm", *common, "--deployment", self.here / "d.zka", "--window", "w",
+                                      "--ratio", "0.05", "--steps", 20, "--batch", 8, "-o", self.here / "psi.zka", "--json"))
+        self.assertEqual([client["client"] for client in told["clients"]], ["original", "1-2", "2-2"])
+        for client in told["clients"]:
+            self.assertGreater(client["forget"]["after"]["loss"], 0)
 
     def test_folders_of_images(self):
         draw = random.Random(5)
@@ -468,7 +592,7 @@ class Formats(Case):
                                   "train,personal,test"), "00.png")
 
     def test_help_teaches_by_examples(self):
-        for command in ("split", "tokenize", "train-tokenizer", "train", "personalize", "saliency", "fisher", "baseline", "evaluate",
+        for command in ("split", "tokenize", "train-tokenizer", "train", "personalize", "saliency", "rehearse", "fisher", "baseline", "evaluate",
                         "probe", "bench learning"):
             self.assertIn("Examples:\n", self.run_ok(*command.split(), "--help"))
             self.assertIn(f"  {command.split()[-1]} ", self.run_ok(*command.split()[:-1], "--help"))

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "base/first_error.h"
 #include "curvature/factor.h"
 #include "unlearning/apply.h"
 
@@ -31,6 +32,37 @@ CoordinateReader made_up_weights(const Deployment& deployment, uint64_t seed) {
     }
     return Status(Done{});
   };
+}
+
+BaseRows made_up_base(const Deployment& deployment, uint64_t seed) {
+  const CoordinateReader near = made_up_weights(deployment, seed);
+  return {[&deployment, near](uint64_t first_row, std::span<int64_t> out) -> Status {
+            ZKAPEX_CHECK(read_rows(deployment.layout(), first_row, out, near));
+            for (int64_t& v : out) v += v / 32;
+            return Done{};
+          },
+          {}};
+}
+
+Result<Deployment> made_up_anchor(const Deployment& deployment, const BaseRows& base, ThreadPool& pool) {
+  const Layout& layout = deployment.layout();
+  Anchor anchor{.limits = {}, .base = {}, .tensors = {}, .squares = {}};
+  FirstError failed;
+  for (const LayoutTensor& tensor : layout.tensors()) {
+    std::vector<Wide> of_row(tensor.rows);
+    pool.for_each(tensor.rows, [&](size_t t) {
+      std::vector<int64_t> row(layout.geometry().row);
+      failed.note(base.covered(tensor.first_row + t, row));
+      uint128 sum = 0;  // of weights below 2^38, and a row has at most 2^22
+      for (const int64_t v : row) sum += static_cast<uint128>(static_cast<int128>(v) * v);
+      of_row[t] = Wide::from(sum);
+    });
+    anchor.tensors.push_back(Anchored::kNear);
+    Wide& square = anchor.squares.emplace_back();
+    for (const Wide& row : of_row) square += row;
+  }
+  ZKAPEX_CHECK(failed.status());
+  return Deployment::make(layout, deployment.parameters(), std::move(anchor));
 }
 
 Status make_up_store(const Path& path, const Deployment& deployment, uint64_t seed, ThreadPool& pool,

@@ -1,6 +1,7 @@
 // Weights, curvature and mask of a window at the size of a real model, made up from a seed.
 #pragma once
 
+#include "attestation/registration_relation.h"
 #include "base/progress.h"
 #include "curvature/store.h"
 #include "unlearning/deployment.h"
@@ -11,6 +12,11 @@ namespace zkapex::cli {
 
 // Weights of a normal kind, deviation 0.02, by coordinate. The deployment outlives it.
 [[nodiscard]] CoordinateReader made_up_weights(const Deployment& deployment, uint64_t seed);
+
+// A base model near those weights: 1/32 larger, each of them. The deployment outlives it.
+[[nodiscard]] BaseRows made_up_base(const Deployment& deployment, uint64_t seed);
+// The same deployment anchored there; all of its tensors are covered.
+[[nodiscard]] Result<Deployment> made_up_anchor(const Deployment& deployment, const BaseRows& base, ThreadPool& pool);
 
 // Curvature of low rank plus damping: some factors are made from gradients of 64 samples; each block is one of them
 // with the signs of its coordinates drawn anew, which is again such a factor.

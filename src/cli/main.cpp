@@ -11,11 +11,13 @@ constexpr const char* kFooter =
     "A deployment, from beginning to end (p: the provider, c: a client):\n"
     "  p  zkapex deploy    --model theta0.safetensors --preset vit -o deployment.zka\n"
     "  c  zkapex curvature --deployment deployment.zka --model theta.safetensors --fisher F.safetensors -o store.zka\n"
-    "  c  zkapex register  --deployment deployment.zka --model theta.safetensors --curvature store.zka --client ID "
-    "-o client\n"
-    "  p  zkapex admit     --ledger ledger --deployment deployment.zka --registration client/registration.zka\n"
+    "  c  zkapex register  --deployment deployment.zka --base theta0.safetensors --model theta.safetensors \\\n"
+    "                      --curvature store.zka --client ID -o client\n"
+    "  p  zkapex admit     --ledger ledger --deployment deployment.zka --base theta0.safetensors \\\n"
+    "                      --registration client/registration.zka\n"
     "  p  zkapex mask      --deployment deployment.zka --scores S.safetensors --ratio 0.04 --window 2026-11 -o "
     "psi.zka\n"
+    "  p  zkapex publish   --ledger ledger --mask psi.zka\n"
     "  c  zkapex unlearn   --client client --mask psi.zka -o unlearned.safetensors --proof proof.zka\n"
     "  p  zkapex verify    --ledger ledger --mask psi.zka --proof proof.zka\n"
     "  c  zkapex settle    --client client --accepted\n\n"
@@ -24,8 +26,9 @@ constexpr const char* kFooter =
     "  zkapex verify --help          the options of a command\n\n"
     "Exit status: 0 done or accepted, 1 rejected, 2 bad input or usage: one line on stderr, and with --json also\n"
     "{\"error\": ...} on stdout.\n"
-    "Environment: ZKAPEX_CPU=portable does without vector instructions; generators of commitments are kept in\n"
-    "$ZKAPEX_CACHE, else $XDG_CACHE_HOME/zkapex, else ~/.cache/zkapex.";
+    "Environment: ZKAPEX_CPU=portable does without vector instructions, avx2 without wider ones, avx512 insists on "
+    "them;\n"
+    "generators of commitments are kept in $ZKAPEX_CACHE, else $XDG_CACHE_HOME/zkapex, else ~/.cache/zkapex.";
 
 // The help's parts: who runs what.
 void group(zkapex::cli::Command app, const char* name, std::initializer_list<const char*> commands) {
@@ -44,14 +47,24 @@ int main(int argc, char** argv) {
     add_curvature(app, action);
     add_register(app, action);
     add_unlearn(app, action);
+    add_update(app, action);
     add_settle(app, action);
+    add_publish(app, action);
     add_verify(app, action);
+    add_agent(app, action);
     add_inspect(app, action);
+    add_audit(app, action);
     add_bench(app, action);
-    group(app, "Provider", {"deploy", "admit", "mask", "verify"});
-    group(app, "Client", {"curvature", "register", "unlearn", "settle"});
-    group(app, "Anyone", {"inspect"});
+    group(app, "Provider", {"deploy", "admit", "mask", "publish", "verify"});
+    group(app, "Client", {"curvature", "register", "unlearn", "update", "settle", "agent"});
+    group(app, "Anyone", {"inspect", "audit"});
     group(app, "Measuring", {"bench"});
+#ifdef ZKAPEX_SERVICE
+    add_provider(app, action);
+    group(app, "Provider", {"provider"});
+    add_bench_service(app.command("bench"), action);
+    add_bench_capacity(app.command("bench"), action);
+#endif
 #ifdef ZKAPEX_LEARNING
     add_learning_commands(app, argv, action);
 #endif

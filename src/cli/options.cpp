@@ -55,6 +55,7 @@ template Option Command::add_option(const std::string&, uint64_t&, const std::st
 template Option Command::add_option(const std::string&, double&, const std::string&) const;
 template Option Command::add_option(const std::string&, std::optional<double>&, const std::string&) const;
 template Option Command::add_option(const std::string&, std::vector<std::string>&, const std::string&) const;
+template Option Command::add_option(const std::string&, std::vector<uint64_t>&, const std::string&) const;
 template Option Command::add_option(const std::string&, std::vector<std::filesystem::path>&, const std::string&) const;
 
 Option Command::add_flag(const std::string& names, bool& value, const std::string& about) const {
@@ -81,7 +82,5 @@ void Command::takes_anything() const {
 void Command::runs(Action& action, const Action& body) const {
   app_->callback([&action, body] { action = body; });
 }
-
-bool read_number(const std::string& text, uint64_t& value) { return CLI::detail::lexical_cast(text, value); }
 
 }  // namespace zkapex::cli

@@ -83,7 +83,4 @@ class Command {
   CLI::App* app_;
 };
 
-// A whole number as options read it: decimal, hexadecimal with 0x, octal with 0. False where it is none.
-[[nodiscard]] bool read_number(const std::string& text, uint64_t& value);
-
 }  // namespace zkapex::cli

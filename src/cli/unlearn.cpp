@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/hardening.h"
+#include "cli/trial_figures.h"
 #include "cli/work.h"
 #include "parties/trial.h"
 #include "parties/unlearn.h"
@@ -17,35 +18,23 @@ struct UnlearnOptions {
   UnlearnRequest request;
   std::string max_guide = "0.5";
   bool dry_run = false;
+  TrialFigures figures;
 };
 
-// Which tensors the model now has in a wider type, by types.
-void describe(const std::vector<Widened>& widened, nlohmann::ordered_json& values) {
-  values["widened_tensors"] = widened.size();
-  values["widened"] = nlohmann::ordered_json::object();
-  for (const Widened& tensor : widened) {
-    auto& names = values["widened"][fmt::format("{} to {}", dtype_name(tensor.from), dtype_name(tensor.to))];
-    names.push_back(tensor.tensor);
-  }
-}
-
-Result<Outcome> run_trial(const UnlearnRequest& request, const CommonFlags& common) {
+Result<Outcome> run_trial(const UnlearnRequest& request, const TrialFigures& figures, const CommonFlags& common) {
+  const bool measures = !figures.splits.empty();
+  if (measures && request.model_out.empty()) return error("--splits measures the model that -o names: give both");
   Work work(common);
   ZKAPEX_TRY(const TrialReport tried,
              try_unlearning(
                  {{request.client, request.mask, request.model, request.store, request.max_guide}, request.model_out},
                  work.settings()));
   Report report{.headline = tried.broken.empty() ? "a trial: the request's rules hold; nothing was proved or kept"
-                                                 : fmt::format("a trial: {}", tried.broken)};
-  report.values["operator"] = name(tried.op);
-  report.values["masked"] = tried.masked;
-  report.values["rules_hold"] = tried.broken.empty();
-  if (!tried.broken.empty()) report.values["broken"] = tried.broken;
-  auto& tensors = report.values["tensors"] = nlohmann::ordered_json::array();
-  for (const TrialReport::Tensor& tensor : tried.tensors) {
-    tensors.push_back({{"name", tensor.name}, {"progress", tensor.progress}, {"distance", tensor.distance}});
+                                                 : fmt::format("a trial: {}", tried.broken),
+                .values = as_json(tried)};
+  if (measures) {
+    ZKAPEX_TRY(report.values["accuracy"], measure_trial(figures, tried.model_before, request.model_out, common.quiet));
   }
-  describe(tried.widened, report.values);
   report.values["seconds"] = timings_as_json(tried.seconds);
   report.print(common.json);
   return Outcome::kDone;
@@ -59,28 +48,22 @@ Result<Outcome> run_unlearn(const UnlearnOptions& options) {
   ZKAPEX_CHECK(keep_memory_private());
   if (options.dry_run) {
     if (!request.proof_out.empty()) return error("--dry-run makes no proof: leave out --proof");
-    return run_trial(request, options.common);
+    return run_trial(request, options.figures, options.common);
   }
+  if (options.common.estimate) {
+    Work work(options.common);
+    ZKAPEX_TRY(const Estimate estimate, estimate_unlearning(request, work.settings()));
+    estimate_report(estimate).print(options.common.json);
+    return Outcome::kDone;
+  }
+  if (!options.figures.splits.empty()) return error("--splits is for --dry-run; evaluate measures a model at any time");
   if (request.model_out.empty() || request.proof_out.empty())
     return error("-o and --proof say where the model and the proof go: give both, or --dry-run");
   Work work(options.common);
   ZKAPEX_TRY(const UnlearnReport done, unlearn(request, work.settings()));
   Report report{.headline = fmt::format("{}: unlearned; send {}, then settle what the provider says",
-                                        request.model_out.string(), request.proof_out.string())};
-  report.values["operator"] = name(done.op);
-  report.values["window"] = done.attempt.window;
-  report.values["attempt"] = done.attempt.id;
-  report.values["masked"] = done.masked;
-  report.values["blocks"] = done.summary.blocks;
-  report.values["proof_bytes"] = done.proof_bytes;
-  report.values["proof_sha256"] = to_hex(done.proof_sha256);
-  if (done.op != Operator::kMaskOnly) {
-    report.values["masked_blocks"] = done.summary.masked_blocks;
-    report.values["blocks_in_double_precision"] = done.summary.double_precision;
-    report.values["blocks_rounded_along_the_factor"] = done.summary.nearest_plane;
-  }
-  describe(done.widened, report.values);
-  report.values["seconds"] = timings_as_json(done.seconds);
+                                        request.model_out.string(), request.proof_out.string()),
+                .values = as_json(done)};
   report.print(options.common.json);
   return Outcome::kDone;
 }
@@ -98,12 +81,18 @@ void add_unlearn(Command parent, Action& action) {
   command.add_flag(
       "--dry-run", options->dry_run,
       "Only show what the request would do: its rules, and with -o the model, to evaluate before you decide");
+  command.add_option("--splits", options->figures.splits,
+                     "With --dry-run and -o: measure the model before and after on sets of this split file");
+  command.add_option("--sets", options->figures.sets, "Which sets; otherwise forget, retain, personal-test and test");
+  command.add_option("--model-folder", options->figures.folder,
+                     "Folder of the model's config.json for that, if it is not where the model lies");
   command.add_option("--model", request.model, "Where the registered model is now, if it moved");
   command.add_option("--curvature", request.store, "Where the curvature store is now, if it moved");
   command
       .add_option("--max-guide", options->max_guide,
                   "How far a guide may draw a tensor, in the size of its weights; a request beyond it is refused")
       .shows_default();
+  options->common.offer_estimate(command);
   options->common.offer_all(command);
   command.footer(
       "The client's own state stays as it is: the state after the window waits in client/pending until settle says "
@@ -116,7 +105,8 @@ void add_unlearn(Command parent, Action& action) {
       "F32, or else in F64, and the report says so.\n\n"
       "Examples:\n"
       "  zkapex unlearn --client client --mask psi.zka -o unlearned.safetensors --proof proof.zka\n"
-      "  zkapex unlearn --client client --mask psi.zka --dry-run -o tried.safetensors");
+      "  zkapex unlearn --client client --mask psi.zka --dry-run -o tried.safetensors\n"
+      "  zkapex unlearn --client client --mask psi.zka --dry-run -o tried.safetensors --splits splits.json");
   command.runs(action, [options] { return run_unlearn(*options); });
 }
 

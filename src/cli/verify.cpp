@@ -9,6 +9,8 @@
 #include "cli/verdicts.h"
 #include "cli/work.h"
 #include "parties/inbox.h"
+#include "parties/ledger.h"
+#include "parties/memory_plan.h"
 
 namespace zkapex::cli {
 
@@ -22,15 +24,29 @@ struct VerifyOptions {
 struct Provider {
   Ledger ledger;
   Mask mask;
+  bool published = true;  // before this command
 };
+
+// Where the request was not in the ledger, nobody has looked after the order.
+constexpr std::string_view kNoOrder =
+    "that the client chose its model before it knew the request, which was not published in the ledger (zkapex "
+    "publish)";
 
 // The verdicts, which the ledger has by the time they are told.
 Result<std::vector<Judgement>> judge_and_record(const VerifyOptions& options, const Provider& provider,
                                                 std::span<const Submission> submissions) {
   Work work(options.common);
+  ZKAPEX_TRY(const uint64_t least, verifying_memory(provider.ledger.deployment(), provider.mask, work.settings()));
+  ZKAPEX_CHECK(check_memory(least, work.settings()));
   ZKAPEX_TRY(std::vector<Judgement> judgements, judge(provider.ledger, provider.mask, submissions, work.settings()));
   ZKAPEX_CHECK(record(provider.ledger, provider.mask, judgements));
   return judgements;
+}
+
+nlohmann::ordered_json verdict_of(const Provider& provider, const Judgement& judgement) {
+  nlohmann::ordered_json out = as_json(provider.ledger.deployment(), provider.mask, judgement);
+  if (!judgement.rejection && !provider.published) out["not_proved"].push_back(kNoOrder);
+  return out;
 }
 
 Result<Outcome> verify_one(const VerifyOptions& options, const Provider& provider, size_t longest) {
@@ -39,7 +55,7 @@ Result<Outcome> verify_one(const VerifyOptions& options, const Provider& provide
   const Submission submission = [&] { return read_handed_in(options.proof, longest); };
   ZKAPEX_TRY(const std::vector<Judgement> judgements, judge_and_record(options, provider, {&submission, 1}));
   const Judgement& judgement = judgements.front();
-  nlohmann::ordered_json values = as_json(provider.ledger.deployment(), provider.mask, judgement);
+  nlohmann::ordered_json values = verdict_of(provider, judgement);
   Report report{verdict_line(judgement.rejection, fmt::format("accepted ({})", name(provider.mask.op))),
                 options.common.json ? std::move(values) : for_people(std::move(values))};
   report.print(options.common.json);
@@ -71,13 +87,17 @@ void print_batch(const VerifyOptions& options, const Provider& provider, const s
     }
     fmt::print("window {}: {} accepted, {} rejected\n", in_quotes(provider.mask.window), accepted, rejected);
     for (const std::string& loose : loose_parameters(deployment, provider.mask)) fmt::print("loose: {}\n", loose);
+    if (accepted > 0) {
+      for (const std::string& sentence : not_proved_by_window(deployment)) fmt::print("not proved: {}\n", sentence);
+      if (!provider.published) fmt::print("not proved: {}\n", kNoOrder);
+    }
     print_advice(judgements);
     return;
   }
   auto list = nlohmann::ordered_json::array();
   for (size_t k = 0; k < folders.size(); ++k) {
     nlohmann::ordered_json entry{{"folder", folders[k]}};
-    entry.update(as_json(deployment, provider.mask, judgements[k]));
+    entry.update(verdict_of(provider, judgements[k]));
     list.push_back(std::move(entry));
   }
   const nlohmann::ordered_json all{
@@ -105,7 +125,8 @@ Result<Outcome> run_verify(const VerifyOptions& options) {
   ZKAPEX_TRY(Ledger ledger, Ledger::open(options.ledger));
   ZKAPEX_TRY(Mask mask, read_mask(options.mask, ledger.deployment()));
   ZKAPEX_TRY(const size_t longest, longest_proof_file(ledger.deployment(), mask));
-  const Provider provider{std::move(ledger), std::move(mask)};
+  ZKAPEX_TRY(const bool first, ledger.publish(mask));
+  const Provider provider{std::move(ledger), std::move(mask), !first};
   return options.batch.empty() ? verify_one(options, provider, longest) : verify_batch(options, provider, longest);
 }
 
@@ -131,11 +152,13 @@ void add_verify(Command parent, Action& action) {
       "window\n"
       "moves the ledger on: the next one starts there, and a second one from the same model is rejected. The mask "
       "must\n"
-      "contain that of the client's last window (mask --after).\n\n"
+      "contain that of the client's last window (mask --after). A model that was admitted after the mask was "
+      "published\n"
+      "(zkapex publish) does not count for it; a mask that was not counts as published from this command on.\n\n"
       "In a batch all proofs are checked by one multiplication, and the false ones are named. A file that is missing,\n"
       "damaged, too long, a link or no file at all is its own client's rejection. Exit status 1 if any is rejected.\n\n"
       "A rejection names one reason (length, version, scalar, point, zero challenge, equation, statement, deployment,\n"
-      "registration, client, mask, window, model, file) and says what to do; docs/reasons.md\n"
+      "registration, client, mask, window, model, order, file) and says what to do; docs/reasons.md\n"
       "explains each.\n\n"
       "Examples:\n"
       "  zkapex verify --ledger ledger --mask psi.zka --proof proof.zka\n"

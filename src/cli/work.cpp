@@ -4,20 +4,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 #include "base/names.h"
-#include "base/outputs.h"
-#include "parties/secret_file.h"
 
 namespace zkapex::cli {
 
 namespace {
-
-Path from_environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? Path() : Path(value);
-}
 
 // Names that clients choose are quoted, and so is whatever a terminal might take for something else.
 std::string string_as_text(std::string_view key, const std::string& text) {
@@ -42,23 +34,18 @@ std::string value_as_text(const std::string& key, const nlohmann::ordered_json& 
   return value.dump();
 }
 
-bool is_secret(const Path& path) {
-  std::array<uint8_t, ClientSecret::kKind.magic.size()> magic{};
-  std::error_code failed;
-  if (!std::filesystem::is_regular_file(path, failed)) return false;
-  const auto file = FileReader::open(path);
-  return file.ok() && file->size() >= magic.size() && file->read_at(0, magic).ok() &&
-         std::ranges::equal(magic, view(ClientSecret::kKind.magic));
+// Nothing about work that is over at once.
+void announce(const Estimate& estimate) {
+  constexpr double kWorthALine = 2;
+  if (estimate.seconds < kWorthALine) return;
+  std::fputs(fmt::format("about {:.0f} s, at most {} of memory and {} of scratch files, a proof of {}\n",
+                         estimate.seconds, format_size(estimate.memory_bytes), format_size(estimate.disk_bytes),
+                         format_size(estimate.proof_bytes))
+                 .c_str(),
+             stderr);
 }
 
 }  // namespace
-
-Path cache_folder() {
-  if (Path path = from_environment("ZKAPEX_CACHE"); !path.empty()) return path;
-  if (const Path path = from_environment("XDG_CACHE_HOME"); !path.empty()) return path / "zkapex";
-  if (const Path path = from_environment("HOME"); !path.empty()) return path / ".cache" / "zkapex";
-  return {};
-}
 
 Work::Work(const CommonFlags& flags) : pool_(flags.threads) {
   settings_.pool = &pool_;
@@ -66,6 +53,16 @@ Work::Work(const CommonFlags& flags) : pool_(flags.threads) {
   if (flags.memory) settings_.memory = flags.memory->bytes();
   settings_.progress = flags.progress_style();
   settings_.force = flags.force;
+  if (settings_.progress != ProgressStyle::kSilent) settings_.announce = announce;
+}
+
+Report estimate_report(const Estimate& estimate) {
+  Report out{.headline = "an estimate; nothing was done"};
+  out.values["seconds"] = estimate.seconds;
+  out.values["memory_bytes"] = estimate.memory_bytes;
+  out.values["proof_bytes"] = estimate.proof_bytes;
+  out.values["scratch_bytes"] = estimate.disk_bytes;
+  return out;
 }
 
 std::string report_as_text(const Report& report) {
@@ -89,30 +86,6 @@ void Report::print(bool json) const {
 
 void print_warnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) std::fputs(fmt::format("zkapex: warning: {}\n", warning).c_str(), stderr);
-}
-
-std::vector<std::string> mask_warnings(uint64_t masked, uint64_t covered) {
-  if (masked < covered) return {};
-  return {fmt::format("the mask removes all of the {} covered weights: nothing is left to compensate with", covered)};
-}
-
-nlohmann::ordered_json timings_as_json(const Timings& timings) {
-  auto out = nlohmann::ordered_json::object();
-  for (const auto& [name, seconds] : timings.parts) out[name] = seconds;
-  return out;
-}
-
-nlohmann::ordered_json history_as_json(const History& history) {
-  auto out = nlohmann::ordered_json::array();
-  for (const AppliedWindow& applied : history)
-    out.push_back({{"window", applied.window}, {"mask", to_hex(applied.mask)}});
-  return out;
-}
-
-Status check_output(const Path& path, bool force, const std::vector<Path>& inputs) {
-  if (is_secret(path)) return error("{} is a client's secret state; nothing replaces that", path.string());
-  ZKAPEX_CHECK(check_no_record(path));
-  return check_outputs({path}, inputs, force);
 }
 
 }  // namespace zkapex::cli

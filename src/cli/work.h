@@ -3,16 +3,13 @@
 
 #include <string>
 
-#include "attestation/files.h"
 #include "base/json.h"
-#include "base/stopwatch.h"
 #include "cli/command.h"
+#include "parties/output_check.h"
+#include "parties/report_values.h"
 #include "parties/work.h"
 
 namespace zkapex::cli {
-
-// $ZKAPEX_CACHE, else $XDG_CACHE_HOME/zkapex, else ~/.cache/zkapex; empty (no cache) without any of them.
-[[nodiscard]] Path cache_folder();
 
 // Threads and settings as the flags say.
 class Work {
@@ -37,18 +34,11 @@ struct Report {
   void print(bool json) const;
 };
 
+// What --estimate asks for.
+[[nodiscard]] Report estimate_report(const Estimate& estimate);
+
 void print_warnings(const std::vector<std::string>& warnings);
 
-// About a mask that removes all there is.
-[[nodiscard]] std::vector<std::string> mask_warnings(uint64_t masked, uint64_t covered);
-
 [[nodiscard]] std::string report_as_text(const Report& report);
-
-[[nodiscard]] nlohmann::ordered_json timings_as_json(const Timings& timings);
-[[nodiscard]] nlohmann::ordered_json history_as_json(const History& history);
-
-// Refuses at once, before any work is done: what exists without `force`, and with it what the command reads or what
-// opens a client's commitments. An empty path is no output.
-[[nodiscard]] Status check_output(const Path& path, bool force, const std::vector<Path>& inputs = {});
 
 }  // namespace zkapex::cli

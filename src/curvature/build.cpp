@@ -64,31 +64,39 @@ void StoreStatistics::add(const FactorStatistics& block) {
     largest_damping_ratio = std::max(largest_damping_ratio, block.damping / block.requested_damping);
 }
 
-Result<StoreStatistics> build_store(StoreWriter& writer, const FactorSettings& settings, const FisherSource& source,
-                                    ThreadPool& pool, const std::function<void(uint64_t blocks)>& progress) {
+Status append_blocks(StoreWriter& writer, const FactorSettings& settings, const FisherSource& source, uint64_t count,
+                     ThreadPool& pool, StoreStatistics& statistics,
+                     const std::function<void(uint64_t blocks)>& progress) {
   ZKAPEX_CHECK(settings.check());
   const StoreHeader& header = writer.header();
   if (settings.block != header.block || settings.bits != header.bits || settings.floor != header.floor)
     return error("the store has other parameters than the factors to be made");
   const size_t entries = triangle_size(settings.block);
   std::vector<FactorMaker> makers(size_t{4} * pool.size(), FactorMaker(settings));
-  const uint64_t batch = makers.size() * kBlocksPerPiece;
-  std::vector<int16_t> factors(batch * entries);
+  const uint64_t batch = makers.size() * kBlocksPerPiece, end = writer.blocks() + count;
+  std::vector<int16_t> factors(std::min(batch, count) * entries);
   std::vector<std::optional<Result<FactorStatistics>>> results(batch);
-  StoreStatistics statistics;
-  while (writer.blocks() < header.blocks) {
-    const uint64_t first = writer.blocks(), count = std::min(batch, header.blocks - first);
+  while (writer.blocks() < end) {
+    const uint64_t first = writer.blocks(), piece = std::min(batch, end - first);
     pool.for_each(makers.size(), [&](size_t p) {
-      for (uint64_t k = p * kBlocksPerPiece; k < std::min(count, (p + 1) * kBlocksPerPiece); ++k)
+      for (uint64_t k = p * kBlocksPerPiece; k < std::min(piece, (p + 1) * kBlocksPerPiece); ++k)
         results[k] = source(first + k, makers[p], std::span(factors).subspan(k * entries, entries));
     });
-    for (uint64_t k = 0; k < count; ++k) {
+    for (uint64_t k = 0; k < piece; ++k) {
       if (!results[k]->ok()) return results[k]->error().within(fmt::format("Fisher block {}", first + k));
       statistics.add(**results[k]);
     }
-    ZKAPEX_CHECK(writer.append(std::span<const int16_t>(factors).first(count * entries)));
-    progress(count);
+    ZKAPEX_CHECK(writer.append(std::span<const int16_t>(factors).first(piece * entries)));
+    progress(piece);
   }
+  return Done{};
+}
+
+Result<StoreStatistics> build_store(StoreWriter& writer, const FactorSettings& settings, const FisherSource& source,
+                                    ThreadPool& pool, const std::function<void(uint64_t blocks)>& progress) {
+  StoreStatistics statistics;
+  const uint64_t missing = writer.header().blocks - writer.blocks();
+  ZKAPEX_CHECK(append_blocks(writer, settings, source, missing, pool, statistics, progress));
   ZKAPEX_CHECK(writer.finish());
   return statistics;
 }

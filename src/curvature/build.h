@@ -28,7 +28,13 @@ struct StoreStatistics {
   void add(const FactorStatistics& block);
 };
 
-// Writes all blocks that the store lacks, and finishes it. `progress` hears of every batch of blocks that is on disk.
+// Makes the next `count` blocks of the store, which lacks so many, and counts them. `progress` hears of every batch of
+// blocks that is on disk.
+Status append_blocks(StoreWriter& writer, const FactorSettings& settings, const FisherSource& source, uint64_t count,
+                     ThreadPool& pool, StoreStatistics& statistics,
+                     const std::function<void(uint64_t blocks)>& progress);
+
+// All blocks that the store lacks, and finishes it.
 Result<StoreStatistics> build_store(StoreWriter& writer, const FactorSettings& settings, const FisherSource& source,
                                     ThreadPool& pool, const std::function<void(uint64_t blocks)>& progress);
 

@@ -39,7 +39,7 @@ struct Lanes16 {
 template <class Real>
 const DenseKernels<Real>& DenseKernels<Real>::get([[maybe_unused]] InstructionSet set) {
 #if defined(__x86_64__)
-  if (set == InstructionSet::kAvx2) return dense_kernels_avx2(Real{});
+  if (set >= InstructionSet::kAvx2) return dense_kernels_avx2(Real{});
 #endif
   static constexpr DenseKernels kernels = dense::Dense<Lanes16<Real>>::kernels();
   return kernels;
@@ -49,7 +49,7 @@ template struct DenseKernels<double>;
 
 const FactorKernels& FactorKernels::get([[maybe_unused]] InstructionSet set) {
 #if defined(__x86_64__)
-  if (set == InstructionSet::kAvx2) return factor_kernels_avx2();
+  if (set >= InstructionSet::kAvx2) return factor_kernels_avx2();
 #endif
   static constexpr FactorKernels kernels = dense::Factor<Lanes16<double>>::kernels();
   return kernels;

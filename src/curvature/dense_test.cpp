@@ -8,11 +8,6 @@
 namespace zkapex {
 namespace {
 
-std::vector<InstructionSet> sets() {
-  if (detect_instruction_set() == InstructionSet::kAvx2) return {InstructionSet::kPortable, InstructionSet::kAvx2};
-  return {InstructionSet::kPortable};
-}
-
 // A random positive definite matrix tᵀ t + shift I, and t.
 template <class Real>
 struct Problem {
@@ -40,7 +35,7 @@ TYPED_TEST(DenseTest, GramCholeskyAndSolveAgreeWithTheirDefinitions) {
   using Real = TypeParam;
   const double tolerance = std::is_same_v<Real, float> ? 1e-4 : 1e-12;
   std::mt19937_64 rng(7);
-  for (const InstructionSet set : sets()) {
+  for (const InstructionSet set : instruction_sets_up_to(detect_instruction_set())) {
     const auto& kernels = DenseKernels<Real>::get(set);
     for (const size_t n : {size_t{16}, size_t{32}, size_t{80}}) {
       for (const size_t rows : {size_t{1}, size_t{33}, size_t{100}}) {
@@ -83,7 +78,7 @@ TYPED_TEST(DenseTest, GramSkipsWhatIsSaidToBeZero) {
   for (size_t k = 0; k < 48; ++k)
     for (size_t i = 0; i < 48; ++i)
       if (k >= ends[i / 16]) problem.t.at(k, i) = 0;
-  for (const InstructionSet set : sets()) {
+  for (const InstructionSet set : instruction_sets_up_to(detect_instruction_set())) {
     PanelMatrix<Real> all(48, 48), some(48, 48);
     DenseKernels<Real>::get(set).gram(std::as_const(problem.t).view(), nullptr, all.view());
     DenseKernels<Real>::get(set).gram(std::as_const(problem.t).view(), ends, some.view());
@@ -94,7 +89,7 @@ TYPED_TEST(DenseTest, GramSkipsWhatIsSaidToBeZero) {
 
 TYPED_TEST(DenseTest, CholeskyStopsAtABadPivot) {
   using Real = TypeParam;
-  for (const InstructionSet set : sets()) {
+  for (const InstructionSet set : instruction_sets_up_to(detect_instruction_set())) {
     for (size_t bad = 0; bad < 32; ++bad) {
       for (const Real value : {Real{0}, Real{-1}, static_cast<Real>(std::nan("")), static_cast<Real>(1e-3)}) {
         PanelMatrix<Real> a(32, 32);
@@ -117,7 +112,7 @@ TEST(FactorKernels, ProductsOfIntegersAreExact) {
   std::uniform_int_distribution<int64_t> any(-(int64_t{1} << 38), int64_t{1} << 38);
   std::vector<double> x(48), z(rows), y(48), scratch(rows * kMaxLanes);
   for (double& v : x) v = static_cast<double>(any(rng));
-  for (const InstructionSet set : sets()) {
+  for (const InstructionSet set : instruction_sets_up_to(detect_instruction_set())) {
     const FactorKernels& kernels = FactorKernels::get(set);
     kernels.multiply(std::as_const(t).view(), ends, x.data(), z.data(), scratch.data());
     for (size_t k = 0; k < rows; ++k) {

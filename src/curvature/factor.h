@@ -16,7 +16,7 @@ namespace zkapex {
 struct Damping {
   enum class Kind { kAbsolute, kRelative };
   Kind kind = Kind::kRelative;
-  double value = 1e-2;  // λ itself, or the fraction of the block's mean diagonal that λ is
+  double value = 0.2;  // λ itself, or the fraction of the block's mean diagonal that λ is
 
   Status check() const;
 };

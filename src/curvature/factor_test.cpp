@@ -127,7 +127,7 @@ TEST(Factor, AZeroBlockOnlyMasks) {
 
 TEST(Factor, RefusesWhatIsNotAFisherBlock) {
   std::vector<int16_t> factor(triangle_size(2));
-  FactorMaker maker({.block = 2, .bits = 8, .floor = 4, .damping = {}});
+  FactorMaker maker({.block = 2, .bits = 8, .floor = 4, .damping = {Damping::Kind::kRelative, 1e-2}});
   EXPECT_FALSE(maker.from_matrix(std::vector<double>{1, 2, 2, 1}, 2, factor).ok());      // eigenvalue -1
   EXPECT_FALSE(maker.from_matrix(std::vector<double>{1, 1.1, 1.1, 1}, 2, factor).ok());  // -0.1: no rounding
   EXPECT_EQ(testing::refusal(maker.from_matrix(std::vector<double>{-1, 0, 0, 1}, 2, factor)),

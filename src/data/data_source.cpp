@@ -3,12 +3,15 @@
 namespace zkapex {
 
 Result<DataSource> DataSource::parse(std::string_view text) {
-  constexpr std::string_view kForms = "idx:DIR#train, idx:DIR#t10k, images:DIR or text:DIR, with +sketch for drawings";
+  constexpr std::string_view kForms =
+      "idx:DIR#train, idx:DIR#t10k, images:DIR or text:DIR, with +sketch for drawings (or +inverted, +tones, +noise, "
+      "+half)";
   DataSource out;
   std::string_view rest = text;
-  if (rest.ends_with("+sketch")) {
-    out.sketched = true;
-    rest.remove_suffix(7);
+  const size_t plus = rest.rfind('+');
+  if (const auto style = plus == std::string_view::npos ? std::nullopt : style_named(rest.substr(plus + 1))) {
+    out.style = *style;
+    rest = rest.substr(0, plus);
   }
   const size_t colon = rest.find(':');
   const std::string_view kind = rest.substr(0, colon);
@@ -19,7 +22,7 @@ Result<DataSource> DataSource::parse(std::string_view text) {
     out.kind = Kind::kImages;
   } else if (kind == "text") {
     out.kind = Kind::kText;
-    if (out.sketched) return error("'{}': text cannot be sketched", text);
+    if (out.style != Style::kPhoto) return error("'{}': text cannot be drawn", text);
   } else if (kind == "idx") {
     const size_t hash = rest.rfind('#');
     if (hash == std::string_view::npos || hash + 1 == rest.size())
@@ -34,7 +37,7 @@ Result<DataSource> DataSource::parse(std::string_view text) {
 }
 
 std::string DataSource::text() const {
-  const std::string end = sketched ? "+sketch" : "";
+  const std::string end = style == Style::kPhoto ? "" : fmt::format("+{}", name(style));
   switch (kind) {
     case Kind::kIdx:
       return fmt::format("idx:{}#{}{}", path.string(), part, end);

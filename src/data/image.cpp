@@ -147,35 +147,4 @@ void preprocess(const Image& image, const Preprocessing& how, float* out) {
   }
 }
 
-Image sketch(const Image& image) {
-  const int64_t w = image.width, h = image.height;
-  std::vector<int> grey(static_cast<size_t>(w * h));
-  for (int64_t row = 0; row < h; ++row) {
-    for (int64_t column = 0; column < w; ++column) {
-      int& value = grey[static_cast<size_t>(row * w + column)];
-      value =
-          image.channels == 1
-              ? image.at(row, column, 0)
-              : (77 * image.at(row, column, 0) + 150 * image.at(row, column, 1) + 29 * image.at(row, column, 2)) / 256;
-    }
-  }
-  const auto brightness = [&](int64_t row, int64_t column) {
-    return grey[static_cast<size_t>(std::clamp<int64_t>(row, 0, h - 1) * w + std::clamp<int64_t>(column, 0, w - 1))];
-  };
-  Image out{w, h, 1, std::vector<uint8_t>(static_cast<size_t>(w * h))};
-  for (int64_t r = 0; r < h; ++r) {
-    for (int64_t c = 0; c < w; ++c) {
-      const int across = (brightness(r - 1, c + 1) - brightness(r - 1, c - 1)) +
-                         2 * (brightness(r, c + 1) - brightness(r, c - 1)) +
-                         (brightness(r + 1, c + 1) - brightness(r + 1, c - 1));
-      const int down = (brightness(r + 1, c - 1) - brightness(r - 1, c - 1)) +
-                       2 * (brightness(r + 1, c) - brightness(r - 1, c)) +
-                       (brightness(r + 1, c + 1) - brightness(r - 1, c + 1));
-      const int line = std::min(255, (std::abs(across) + std::abs(down)) / 3);
-      out.pixels[static_cast<size_t>(r * w + c)] = static_cast<uint8_t>(255 - line);
-    }
-  }
-  return out;
-}
-
 }  // namespace zkapex

@@ -41,8 +41,4 @@ struct Preprocessing {
 // rescaled, normalised.
 void preprocess(const Image& image, const Preprocessing& how, float* out);
 
-// A pencil drawing of an image: white paper, dark lines where the brightness changes. The gradient of the smoothed
-// brightness (3×3 Sobel), inverted; grey. Deterministic: integers only.
-[[nodiscard]] Image sketch(const Image& image);
-
 }  // namespace zkapex

@@ -1,8 +1,8 @@
-// Arbitrary bytes as a PNG or JPEG file: never a crash, and what is decoded can be sketched and given to a model.
+// Arbitrary bytes as a PNG or JPEG file: never a crash, and what is decoded can be drawn and given to a model.
 #include <algorithm>
 #include <cstdlib>
 
-#include "data/image.h"
+#include "data/styles.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace zkapex;
@@ -12,9 +12,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (image->pixels.size() != static_cast<size_t>(image->width * image->height * image->channels)) std::abort();
   if (image->pixels.size() > (size_t{1} << 20)) return 0;  // large pictures only cost time
   std::vector<float> out(3 * 8 * 8);
-  for (const Image& one : {*image, sketch(*image)}) {
-    preprocess(one, Preprocessing::for_model(8, 3), out.data());
+  const auto check = [&](Style style) {
+    preprocess(styled(*image, style, size), Preprocessing::for_model(8, 3), out.data());
     if (std::ranges::any_of(out, [](float x) { return !(x >= -1 && x <= 1); })) std::abort();
-  }
+  };
+  check(Style::kPhoto);
+  for (const NamedStyle& known : kStyles) check(known.style);
   return 0;
 }

@@ -60,19 +60,6 @@ TEST(Image, PreprocessorConfigurations) {
   EXPECT_FALSE(with({{"image_std", {0, 1, 1}}}).ok());
 }
 
-TEST(Image, SketchDrawsEdgesOnWhitePaper) {
-  Image image{6, 6, 1, std::vector<uint8_t>(36, 10)};
-  EXPECT_EQ(sketch(image).pixels, std::vector<uint8_t>(36, 255));
-  for (size_t row = 0; row < 6; ++row)
-    std::fill_n(image.pixels.begin() + static_cast<std::ptrdiff_t>(6 * row + 3), 3, 200);
-  const Image drawn = sketch(image);
-  for (int64_t row = 0; row < 6; ++row) {
-    EXPECT_EQ(drawn.at(row, 0, 0), 255);
-    EXPECT_EQ(drawn.at(row, 2, 0), 255 - 4 * 190 / 3 > 0 ? 255 - 4 * 190 / 3 : 2);
-    EXPECT_EQ(drawn.at(row, 5, 0), 255);
-  }
-}
-
 Bytes encode_jpeg(const Image& image) {
   jpeg_compress_struct jpeg;
   jpeg_error_mgr errors;

@@ -20,7 +20,7 @@ using nlohmann::json;
 constexpr uint64_t kForEverySeed = 0;  // the order that validation sets are dealt in
 
 std::string catalog_key(DataSource source) {
-  source.sketched = false;
+  source.style = Style::kPhoto;
   return source.text();
 }
 
@@ -242,7 +242,7 @@ Result<Splits> make_splits(const SplitOptions& options, const std::map<std::stri
   ZKAPEX_TRY(const ForgetRule rule, forget_rule(options.forget));
   const DataSource personal_source = options.personal_data.value_or([&] {
     DataSource sketches = options.data;
-    sketches.sketched = sketches.kind != DataSource::Kind::kText;
+    if (sketches.kind != DataSource::Kind::kText) sketches.style = Style::kSketch;
     return sketches;
   }());
   const DataSource test_source = options.test_data.value_or(options.data);

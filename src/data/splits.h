@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "data/styles.h"
 
 namespace zkapex {
 
@@ -18,17 +19,17 @@ namespace zkapex {
 //   idx:DIR#train, idx:DIR#t10k   IDX images and labels (Fashion-MNIST)
 //   images:DIR                    PNG and JPEG files in one directory per class
 //   text:DIR                      text files; each gives windows of a fixed number of tokens
-// "+sketch" behind an image source draws its images with dark lines on white paper.
+// "+sketch" behind an image source draws its images with dark lines on white paper; kStyles has more of that kind.
 struct DataSource {
   enum class Kind { kIdx, kImages, kText };
   Kind kind = Kind::kIdx;
   std::filesystem::path path;
   std::string part;  // of kIdx
-  bool sketched = false;
+  Style style = Style::kPhoto;
 
   [[nodiscard]] static Result<DataSource> parse(std::string_view text);
   [[nodiscard]] std::string text() const;
-  [[nodiscard]] bool same_data(const DataSource& other) const;  // whether sketched or not
+  [[nodiscard]] bool same_data(const DataSource& other) const;  // in whatever style
 };
 
 // What a source has, without the samples themselves.
@@ -73,7 +74,7 @@ struct SplitOptions {
   uint64_t seed = 1;
 };
 
-// `catalogs` by the text of the source without "+sketch". Validation sets are the same for every seed: settings that
+// `catalogs` by the text of the source without a style. Validation sets are the same for every seed: settings that
 // were chosen on those of one seed have not seen what is tested with another.
 [[nodiscard]] Result<Splits> make_splits(const SplitOptions& options, const std::map<std::string, Catalog>& catalogs);
 

@@ -30,7 +30,7 @@ std::string accuracy_bars(const ordered_json& client, std::string_view forgotten
   const double scale = (kWidth - kLeft - kRight) / 100;
   Svg svg(kWidth, kTop + 2 * kGroup + 12, "Accuracies of the client's models");
   const std::pair<const char*, std::string> groups[] = {
-      {"forget_accuracy", fmt::format("photos of the forgotten class ({})", escaped(forgotten))},
+      {"forget_accuracy", fmt::format("photos of what is forgotten ({})", escaped(forgotten))},
       {"personal_accuracy", "own drawings"}};
   double y = kTop;
   for (const auto& [key, title] : groups) {

@@ -1,9 +1,10 @@
 // The demo's dishonest clients: what they hand in, and why it is rejected. All play bob, with everything bob has.
+#include "demo/cheats.h"
 #include "attestation/inputs.h"
-#include "demo/run.h"
 #include "parties/client_window.h"
 #include "parties/inbox.h"
 #include "parties/judge.h"
+#include "parties/ledger.h"
 #include "parties/unlearn.h"
 
 namespace zkapex::demo {
@@ -29,10 +30,11 @@ class Cheater {
         honest_(run.settings.clients.front()),
         victim_(run.settings.clients.back()) {}
 
-  // Forgets one weight instead of all, and relabels the proof as one for the published mask.
-  Status skip_mask(const Path& to) {
+  // Answers a request of its own, which removes one weight and draws nowhere, and relabels the proof.
+  Status skip_request(const Path& to) {
     Mask light = mask_;
     light.support.resize(1);
+    ZKAPEX_TRY(light.guidance->guide, no_guide(light));
     ZKAPEX_CHECK(write_file(scratch() / "light.zka", light.serialize()));
     ZKAPEX_TRY(const Path state, copy_of_state());
     ZKAPEX_CHECK(unlearn({.client = state,
@@ -49,7 +51,7 @@ class Cheater {
 
   // Applies the mask, but in one block moves the other weights twice as far as the operator says, and claims the
   // residual of the honest result.
-  Status forge_compensation(const Path& to) {
+  Status forge_step(const Path& to) {
     ZKAPEX_TRY(const Path folder, copy_of_state());
     ZKAPEX_TRY(const WindowInputs inputs,
                WindowInputs::open({.client = folder, .mask = run_.files.mask(), .model = {}, .store = {}}));
@@ -89,6 +91,15 @@ class Cheater {
     return to;
   }
 
+  // Δ = 0.
+  Result<Guide> no_guide(const Mask& mask) const {
+    GuideMaker maker(deployment_, mask.support);
+    for (uint64_t b = 0; b < deployment_.layout().blocks(); ++b) {
+      ZKAPEX_CHECK(maker.add_block(std::vector<double>(deployment_.layout().block(b).count)));
+    }
+    return maker.finish();
+  }
+
   // Moves the weights of the first block that compensates twice as far; its residual stays what it was.
   Status overshoot(const Client& client, UnlearnedModel& after) const {
     const Layout& layout = deployment_.layout();
@@ -120,6 +131,17 @@ class Cheater {
   std::string honest_, victim_;
 };
 
+Status tell_of(DemoRun& run, const Cheat& cheat, const std::optional<Rejection>& rejection) {
+  run.report["cheats"].push_back({{"name", cheat.name},
+                                  {"what", cheat.story},
+                                  {"verdict", rejection ? "rejected" : "accepted"},
+                                  {"reason", rejection ? name(rejection->reason) : ""},
+                                  {"detail", rejection ? rejection->detail : ""}});
+  if (!rejection) return error("a cheating client was accepted: it {}", cheat.story);
+  run.tell.say(fmt::format("    {}: rejected ({}): {}", cheat.story, name(rejection->reason), rejection->detail));
+  return Done{};
+}
+
 }  // namespace
 
 Status catch_cheats(DemoRun& run) {
@@ -131,13 +153,13 @@ Status catch_cheats(DemoRun& run) {
   ZKAPEX_CHECK(make_folder(cheater.scratch()));
   const std::string& honest = run.settings.clients.front();
   const std::vector<Cheat> cheats = {
-      {"mask-skipped", "zeroes one weight of the mask and keeps the others"},
-      {"compensation-forged", "doubles the compensation of a single block"},
+      {"request-skipped", "zeroes one weight of the mask, and follows no guide"},
+      {"step-forged", "moves a single block twice as far as the operator says"},
       {"anothers-proof", fmt::format("hands in {}'s proof as it is", honest)},
       {"anothers-proof-relabelled", fmt::format("hands in {}'s proof under its own name", honest)}};
   const auto folder = [&](size_t k) { return run.files.cheats() / cheats[k].name; };
-  ZKAPEX_CHECK(cheater.skip_mask(folder(0)));
-  ZKAPEX_CHECK(cheater.forge_compensation(folder(1)));
+  ZKAPEX_CHECK(cheater.skip_request(folder(0)));
+  ZKAPEX_CHECK(cheater.forge_step(folder(1)));
   ZKAPEX_CHECK(cheater.borrow_proof(folder(2), false));
   ZKAPEX_CHECK(cheater.borrow_proof(folder(3), true));
 
@@ -152,20 +174,14 @@ Status catch_cheats(DemoRun& run) {
     }
     return judge(ledger, mask, submissions, run.work);
   }());
+  ZKAPEX_TRY(const std::optional<Rejection> redundant, register_redundant(run, cheater.scratch()));
   std::error_code ignored;
   std::filesystem::remove_all(cheater.scratch(), ignored);
   if (judgements[0].rejection) return error("{} was honest, but its proof was rejected among cheats", honest);
   for (size_t k = 0; k < cheats.size(); ++k) {
-    const auto& rejection = judgements[k + 1].rejection;
-    run.report["cheats"].push_back({{"name", cheats[k].name},
-                                    {"what", cheats[k].story},
-                                    {"verdict", rejection ? "rejected" : "accepted"},
-                                    {"reason", rejection ? name(rejection->reason) : ""},
-                                    {"detail", rejection ? rejection->detail : ""}});
-    if (!rejection) return error("a cheating client was accepted: it {}", cheats[k].story);
-    run.tell.say(fmt::format("    {}: rejected ({}): {}", cheats[k].story, name(rejection->reason), rejection->detail));
+    ZKAPEX_CHECK(tell_of(run, cheats[k], judgements[k + 1].rejection));
   }
-  return Done{};
+  return tell_of(run, {"redundant", "is new, and registers a model with every feature in two copies"}, redundant);
 }
 
 }  // namespace zkapex::demo

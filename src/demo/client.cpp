@@ -48,6 +48,7 @@ Status register_clients(DemoRun& run) {
     const RegisterRequest request{.deployment = run.files.deployment(),
                                   .model = run.files.personal(client) / "model.safetensors",
                                   .store = run.files.store(client),
+                                  .base = run.files.original() / "model.safetensors",
                                   .client = client,
                                   .out = run.files.state(client)};
     ZKAPEX_TRY(const RegisterReport done, register_client(request, run.work));
@@ -67,7 +68,10 @@ Status register_clients(DemoRun& run) {
 }
 
 Status unlearn_clients(DemoRun& run) {
-  run.tell.step("clients", "each sets the masked weights to zero, compensates, and proves that it did");
+  run.tell.step(
+      "clients",
+      "each sets the masked weights to zero, follows the guide as far as its own curvature lets it, and proves that it "
+      "did");
   for (size_t k = 0; k < run.settings.clients.size(); ++k) {
     const std::string& client = run.settings.clients[k];
     ZKAPEX_CHECK(replace_file(run.files.personal(client) / "config.json", run.files.unlearned(client) / "config.json"));
@@ -83,6 +87,10 @@ Status unlearn_clients(DemoRun& run) {
     report["proof_bytes"] = done.proof_bytes;
     report["seconds"]["unlearn"] = done.seconds.of("apply");
     report["seconds"]["prove"] = done.seconds.of("prove");
+    ZKAPEX_TRY(const Deployment deployment, zkapex::read_deployment(run.files.deployment()));
+    ZKAPEX_TRY(const Mask mask, zkapex::read_mask(run.files.mask(), deployment));
+    const FollowedRange range = range_of(followed_tensors(deployment.layout(), mask, done.summary.groups));
+    report["guide"] = {{"least_progress", range.least_progress}, {"most_distance", range.most_distance}};
     run.tell.say(fmt::format("    {}: unlearned in {:.1f} s, proved in {:.1f} s, {} sent", client,
                              done.seconds.of("apply"), done.seconds.of("prove"), format_size(done.proof_bytes)));
   }

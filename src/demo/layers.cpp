@@ -42,12 +42,13 @@ Result<nlohmann::ordered_json> layer_figures(const DemoRun& run, const std::stri
   ZKAPEX_CHECK(apply_group_obs(deployment, mask, store, read, sink, *run.work.pool));
 
   const double unit = std::ldexp(1.0, -static_cast<int>(deployment.parameters().weights.fraction_bits));
+  const uint64_t pull = mask.guidance ? mask.guidance->pull : 0;
+  const auto least = static_cast<double>(deployment.parameters().floor + pull);
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const size_t k : layout.covered()) {
     const Layer& layer = layers[k];
-    // ‖x − x*‖ <= ‖(A x)_C‖ / μ, because A is at least μ.
-    const double error =
-        std::sqrt(layer.largest_residual.approximate()) * unit / static_cast<double>(deployment.parameters().floor);
+    // ‖x − x*‖ <= ‖y_C‖ / (μ + t), because A + t I is at least that.
+    const double error = std::sqrt(layer.largest_residual.approximate()) * unit / least;
     out.push_back({{"tensor", layout.tensors()[k].name},
                    {"name", short_name(layout.tensors()[k].name)},
                    {"weights", layout.tensors()[k].count},

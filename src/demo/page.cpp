@@ -68,21 +68,21 @@ class Page {
   void head() {
     put("<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-        "<title>zkapex demo: forgetting “{}”, proved</title><style>{}</style></head><body><main>",
-        text("/forgotten_class"), kDemoStyle);
+        "<title>zkapex demo: forgetting {}, proved</title><style>{}</style></head><body><main>",
+        text("/forgotten"), kDemoStyle);
     std::string names;
     for (const ordered_json& client : report_.at("clients"))
       names += (names.empty() ? "" : " and ") + escaped(client.at("name").get<std::string>());
-    put("<h1>Forgetting “{}”, and proving it</h1>", text("/forgotten_class"));
+    put("<h1>Forgetting {}, and proving what was done</h1>", text("/forgotten"));
     put("<p>A provider trained a small vision transformer on photos of clothes. The clients {} adapted it to private "
-        "drawings of their own. Then the class “{}” had to go. Each client removed the weights that the provider "
-        "named, compensated the rest with the curvature of its own data, and proved in zero knowledge that it did "
-        "exactly that.</p>",
-        names, text("/forgotten_class"));
+        "drawings of their own. Then {} had to go. Each client removed the weights that the provider named, let "
+        "the others be drawn where its guide points as far as the curvature of its own data allows, and proved in zero "
+        "knowledge that it did exactly that.</p>",
+        names, text("/forgotten"));
     put("<div class=\"tiles\">");
     const std::string ours = "/clients/0/models/ours/";
     tile(figure(ours + "forget_accuracy", FigureStyle::kPercent),
-         "accuracy on photos of the class after unlearning, was " +
+         "accuracy on photos of what is forgotten, was " +
              figure("/clients/0/models/before/forget_accuracy", FigureStyle::kPercent));
     tile(
         figure(ours + "personal_accuracy", FigureStyle::kPercent),
@@ -103,22 +103,44 @@ class Page {
     put("<p>Accepted means: the client knows weights θ_p, θ_u and a curvature that open the commitments, and</p><ul>"
         "<li>every masked weight of θ_u is exactly zero,</li>"
         "<li>in every block θ_u is within the certified error {} of the exact optimum for that client’s curvature,</li>"
-        "<li>compensation moved the model at most {} times what the mask removed (in squares),</li>"
-        "<li>everything else is unchanged.</li></ul>",
-        text("/deployment/certified_error"), cap());
+        "<li>in every tensor the step goes at least {} of the guide’s way, stays near it, and moves the model at most "
+        "{} "
+        "times what mask and guide ask for (in squares),</li>"
+        "<li>everything else is unchanged,</li>"
+        "<li>the registered model is near the provider’s own in every tensor: within {} of its size and {} a "
+        "weight.</li></ul>",
+        text("/deployment/certified_error"), text("/request/progress"), cap(), text("/deployment/anchor/ratio"),
+        text("/deployment/anchor/drift"));
     put("<p>The provider learns that this is true, and nothing about weights or drawings. That the curvature comes "
-        "from the client’s own data is not proved: it is committed before the mask is known.</p>");
-    put("<p>Here the mask takes {} of {} weights that unlearning reaches, in {} Fisher blocks of {}.</p></div></div>",
-        figure("/mask/masked", FigureStyle::kPlain), figure("/deployment/covered_weights", FigureStyle::kPlain),
-        figure("/deployment/blocks", FigureStyle::kPlain), figure("/deployment/block", FigureStyle::kPlain));
+        "from the client’s own data is not proved: it is committed before the request is known. Nor is it proved that "
+        "anything is "
+        "forgotten: that is measured below.</p>");
+    put("<p>Here the mask takes {} of {} weights that unlearning reaches, in {} Fisher blocks of {}; the guide draws "
+        "the "
+        "others. The whole request has {}.</p></div></div>",
+        figure("/request/masked", FigureStyle::kPlain), figure("/deployment/covered_weights", FigureStyle::kPlain),
+        figure("/deployment/blocks", FigureStyle::kPlain), figure("/deployment/block", FigureStyle::kPlain),
+        figure("/request/bytes", FigureStyle::kKilobytes));
+    put("<h3>The rehearsal</h3><p>What the request did to clients that the provider imagined, before it was "
+        "published.</p><div class=\"scroll\"><table><thead><tr><th>client</th><th colspan=\"2\">what is forgotten, "
+        "before "
+        "and after</th><th colspan=\"2\">the rest, before and after</th></tr></thead><tbody>");
+    for (size_t k = 0; k < at("/request/rehearsal").size(); ++k) {
+      const std::string client = fmt::format("/request/rehearsal/{}/", k);
+      put("<tr><td>{}</td>", text(client + "client"));
+      for (const char* key : {"forget_before", "forget_after", "retain_before", "retain_after"})
+        cell(figure(client + key, FigureStyle::kPercent));
+      put("</tr>");
+    }
+    put("</tbody></table></div>");
   }
 
   void models_table() {
-    put("<h2>What it did to the models</h2><div class=\"scroll\"><table><caption>Forgotten: photos of “{}” that no "
-        "model was trained on; lower is better. Membership: can one tell from the loss which photos of the class were "
-        "trained on? 0.5 is chance.</caption><thead><tr><th>model</th><th>forgotten class</th><th>own drawings</th>"
+    put("<h2>What it did to the models</h2><div class=\"scroll\"><table><caption>Forgotten: photos of {} that no "
+        "model was trained on; lower is better. Membership: can one tell from the loss which of such photos were "
+        "trained on? 0.5 is chance.</caption><thead><tr><th>model</th><th>forgotten</th><th>own drawings</th>"
         "<th>membership AUC<br>(95 % interval)</th></tr></thead><tbody>",
-        text("/forgotten_class"));
+        text("/forgotten"));
     for (size_t k = 0; k < report_.at("clients").size(); ++k) {
       const std::string client = fmt::format("/clients/{}", k);
       put("<tr class=\"client\"><th colspan=\"4\">{}: {} of what the mask destroyed was given back</th></tr>",
@@ -151,14 +173,16 @@ class Page {
       const char *title, *key;
       FigureStyle style;
     };
-    constexpr Row kRows[] = {{"curvature from own data, once", "/seconds/curvature", FigureStyle::kSeconds},
-                             {"curvature store", "/curvature/bytes", FigureStyle::kMegabytes},
-                             {"registration, once", "/seconds/register", FigureStyle::kSeconds},
-                             {"registration sent", "/registration_bytes", FigureStyle::kKilobytes},
-                             {"unlearning: mask and compensation", "/seconds/unlearn", FigureStyle::kSeconds},
-                             {"proving", "/seconds/prove", FigureStyle::kSeconds},
-                             {"proof sent", "/proof_bytes", FigureStyle::kKilobytes},
-                             {"distance from the exact operator, at most", "/measured_error", FigureStyle::kError}};
+    constexpr Row kRows[] = {
+        {"curvature from own data, once", "/seconds/curvature", FigureStyle::kSeconds},
+        {"curvature store", "/curvature/bytes", FigureStyle::kMegabytes},
+        {"registration, once", "/seconds/register", FigureStyle::kSeconds},
+        {"registration sent", "/registration_bytes", FigureStyle::kKilobytes},
+        {"unlearning: mask and guide", "/seconds/unlearn", FigureStyle::kSeconds},
+        {"of the guide’s way, in the tensor that goes least", "/guide/least_progress", FigureStyle::kPercent},
+        {"proving", "/seconds/prove", FigureStyle::kSeconds},
+        {"proof sent", "/proof_bytes", FigureStyle::kKilobytes},
+        {"distance from the exact operator, at most", "/measured_error", FigureStyle::kError}};
     for (const Row& row : kRows) {
       put("<tr><td>{}</td>", row.title);
       for (size_t k = 0; k < clients; ++k) cell(figure(fmt::format("/clients/{}{}", k, row.key), row.style));
@@ -191,9 +215,10 @@ class Page {
     put("<h2>Accuracies</h2><div class=\"pair\">");
     for (const ordered_json& client : report_.at("clients")) {
       put("<figure><h3>{}</h3>{}</figure>", escaped(client.at("name").get<std::string>()),
-          accuracy_bars(client, at("/forgotten_class").get<std::string>()));
+          accuracy_bars(client, at("/forgotten").get<std::string>()));
     }
-    put("</div><h2>Losses on photos of the class</h2><p>Above the axis photos that the provider trained on, below it "
+    put("</div><h2>Losses on photos of what is forgotten</h2><p>Above the axis photos that the provider trained on, "
+        "below it "
         "photos that no model has seen. Where the two halves look alike, the loss does not tell who was in the "
         "training set.</p>");
     for (const ordered_json& client : report_.at("clients")) {
@@ -203,8 +228,8 @@ class Page {
         put("<figure>{}</figure>", loss_histogram(client, model, tallest));
       put("</div>");
     }
-    put("<h2>Layer by layer</h2><p>What the mask took away, how far compensation moved what was left, and how far the "
-        "worst block can be from the exact operator: its residual divided by the curvature’s floor.</p>"
+    put("<h2>Layer by layer</h2><p>What the mask took away, how far what was left moved, and how far the worst "
+        "block can be from the exact operator: its residual divided by the curvature’s floor and the pull.</p>"
         "<div class=\"pair\">");
     for (const ordered_json& client : report_.at("clients")) {
       put("<div><h3>{}</h3><figure>{}</figure><figure>{}</figure></div>", escaped(client.at("name").get<std::string>()),
@@ -214,8 +239,8 @@ class Page {
   }
 
   void examples() {
-    put("<h2>Some images</h2><p>The first ones that each client’s model had right before: photos of the forgotten "
-        "class, and its own drawings, each of another class.</p>");
+    put("<h2>Some images</h2><p>The first ones that each client’s model had right before: photos of what is "
+        "forgotten, and its own drawings, each of another class.</p>");
     for (const ordered_json& client : report_.at("clients")) {
       put("<h3>{}</h3><div class=\"cards\">", escaped(client.at("name").get<std::string>()));
       for (const ordered_json& example : client.at("examples")) {

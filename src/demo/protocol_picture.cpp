@@ -50,10 +50,10 @@ std::string protocol_picture(const nlohmann::ordered_json& report) {
   Sequence s(452, "The protocol: registration, mask, proof, verdict");
   s.message(false, "deployment", "weights in reach, blocks, certified error");
   s.note(false, "weights θ_p, curvature C_p", "of its own private data");
-  s.message(true, "Com(θ_p), Com(C_p), range proofs", "once, " + kilobytes(client.at("registration_bytes")));
-  s.note(true, "saliency at its own θ0:", "what the class leans on");
-  s.message(false, "mask Ψ, nonce", kilobytes(report.at("mask").at("bytes")));
-  s.note(false, "θ_u: zero on Ψ, the rest", "compensated by C_p");
+  s.message(true, "Com(θ_p), Com(C_p), ranges, anchor", "once, " + kilobytes(client.at("registration_bytes")));
+  s.note(true, "rehearsal at its own θ0:", "what goes, and where to");
+  s.message(false, "request Ψ: mask, guide", kilobytes(report.at("request").at("bytes")));
+  s.note(false, "θ_u: zero on the mask, the", "rest drawn as far as C_p lets it");
   s.message(true, "Com(θ_u), proof", kilobytes(client.at("proof_bytes")));
   s.note(true, "verify: accepted, or", "rejected with one reason");
   return s.finish();

@@ -1,4 +1,4 @@
-// The provider's part of the demo: deployment, mask, verdicts.
+// The provider's part of the demo: deployment, request, verdicts.
 #include "attestation/inputs.h"
 #include "base/stopwatch.h"
 #include "data/shuffle.h"
@@ -6,9 +6,11 @@
 #include "experiments/seeds.h"
 #include "learning/model_files.h"
 #include "parties/admission.h"
+#include "parties/base_model.h"
 #include "parties/describe.h"
 #include "parties/inbox.h"
 #include "parties/judge.h"
+#include "parties/ledger.h"
 
 namespace zkapex::demo {
 
@@ -33,23 +35,59 @@ Status publish_deployment(DemoRun& run) {
   return Done{};
 }
 
-Status publish_mask(DemoRun& run) {
+Status publish_request(DemoRun& run) {
   const DemoSettings& s = run.settings;
   run.tell.step("provider",
-                fmt::format("finds the weights that '{}' leans on, in its own model, and publishes Ψ", s.forgotten()));
+                fmt::format("rehearses on clients that it imagines how {} can be forgotten, and publishes Ψ: the "
+                            "weights that go, and where the others are drawn",
+                            s.forgotten()));
   const Stopwatch watch;
   ZKAPEX_TRY(const Deployment deployment, zkapex::read_deployment(run.files.deployment()));
   ZKAPEX_TRY(const auto model, load_model(run.files.original(), {.placement = run.placement}));
-  ZKAPEX_TRY(const Samples forget, Samples::open(run.splits[0].sets.at("forget"), image_format(), model->config()));
+  const auto open = [&](const char* set) {
+    return Samples::open(run.splits[0].sets.at(set), image_format(), model->config());
+  };
+  ZKAPEX_TRY(Samples forget, open("forget"));
+  ZKAPEX_TRY(Samples retain, open("retain"));
+  const RehearsalData data{std::move(forget), std::move(retain), {}};
   ZKAPEX_TRY(const Mask mask,
              cut_mask(*model, deployment, s.ratio, {},
-                      forget.batches(32, s.saliency_samples, derived_seed(s.seed, kSaliency)), {}, kWindow));
-  const Bytes bytes = mask.serialize();
+                      data.forget.batches(32, s.saliency_samples, derived_seed(s.seed, kSaliency)), {}, kWindow));
+  const InputFormat format = image_format();
+  SimulationOptions options = s.simulation;
+  options.damping.value = s.damping;
+  options.seed = derived_seed(s.seed, kRehearsal);
+  RehearsalPlan plan = s.rehearsal;
+  plan.options.seed = options.seed;
+  const Simulation simulation{.original = *model,
+                              .retain = run.splits[0].sets.at("retain"),
+                              .format = format,
+                              .deployment = deployment,
+                              .masked = mask.support,
+                              .pull = s.pull,
+                              .options = options,
+                              .folder = run.files.rehearsal(),
+                              .pool = *run.work.pool,
+                              .progress = run.work.progress};
+  ZKAPEX_CHECK(make_folder(run.files.rehearsal()));
+  ZKAPEX_TRY(const RehearsedRequest made, rehearse_request(simulation, mask, data, plan));
+  ZKAPEX_CHECK(remove_tree(run.files.rehearsal()));
+  const Bytes bytes = made.request.serialize();
+  ZKAPEX_TRY(const Ledger ledger, Ledger::open(run.files.ledger()));
+  ZKAPEX_CHECK(ledger.publish(made.request));
   ZKAPEX_CHECK(write_file(run.files.mask(), bytes));
-  run.report["mask"] = {
+  run.report["request"] = {
       {"window", mask.window}, {"ratio", s.ratio}, {"masked", mask.support.size()}, {"bytes", bytes.size()}};
-  run.report["seconds"]["saliency"] = watch.seconds();
-  run.tell.say(fmt::format("    {} of {} weights: {} bytes, {:.0f} s", mask.support.size(),
+  describe(made.request.guidance, run.report["request"]);
+  for (const ClientTrial& trial : made.trials) {
+    run.report["request"]["rehearsal"].push_back({{"client", trial.client},
+                                                  {"forget_before", trial.forget_before.accuracy},
+                                                  {"forget_after", trial.forget_after.accuracy},
+                                                  {"retain_before", trial.kept_before.accuracy},
+                                                  {"retain_after", trial.kept_after.accuracy}});
+  }
+  run.report["seconds"]["rehearsal"] = watch.seconds();
+  run.tell.say(fmt::format("    {} of {} weights go, a guide for the others: {} bytes, {:.0f} s", mask.support.size(),
                            deployment.layout().coordinates(), bytes.size(), watch.seconds()));
   return Done{};
 }
@@ -60,9 +98,10 @@ Status admit_clients(DemoRun& run) {
   ZKAPEX_TRY(const Ledger ledger, Ledger::open_or_create(run.files.ledger(), deployment));
   ZKAPEX_TRY(const size_t longest, longest_registration_file(deployment));
   const Stopwatch watch;
+  ZKAPEX_TRY(const BaseRows base, open_base(run.files.original() / "model.safetensors", deployment, *run.work.pool));
   for (const std::string& client : run.settings.clients) {
     ZKAPEX_TRY(const Admission admission,
-               admit(ledger, read_handed_in(run.files.inbox(client) / "registration.zka", longest), run.work));
+               admit(ledger, &base, read_handed_in(run.files.inbox(client) / "registration.zka", longest), run.work));
     if (admission.rejection)
       return error("{} was honest, but its registration was rejected {}", client, rejection_text(*admission.rejection));
   }

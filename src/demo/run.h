@@ -17,6 +17,7 @@ struct DemoFiles {
   [[nodiscard]] Path retrained() const { return provider() / "retrained"; }  // without the forgotten images
   [[nodiscard]] Path deployment() const { return provider() / "deployment.zka"; }
   [[nodiscard]] Path mask() const { return provider() / "psi.zka"; }
+  [[nodiscard]] Path rehearsal() const { return provider() / "rehearsal"; }  // simulated clients, while it lasts
   [[nodiscard]] Path ledger() const { return provider() / "ledger"; }
   [[nodiscard]] Path inbox() const { return provider() / "inbox"; }
   [[nodiscard]] Path inbox(const std::string& client) const { return inbox() / client; }
@@ -72,7 +73,7 @@ struct DemoRun {
 [[nodiscard]] Status publish_deployment(DemoRun& run);
 [[nodiscard]] Status register_clients(DemoRun& run);
 [[nodiscard]] Status admit_clients(DemoRun& run);
-[[nodiscard]] Status publish_mask(DemoRun& run);
+[[nodiscard]] Status publish_request(DemoRun& run);
 [[nodiscard]] Status unlearn_clients(DemoRun& run);
 [[nodiscard]] Status verify_clients(DemoRun& run);
 [[nodiscard]] Status settle_clients(DemoRun& run);

@@ -1,5 +1,7 @@
 #include "demo/settings.h"
 
+#include <fmt/ranges.h>
+
 namespace zkapex::demo {
 
 ImageDeal DemoSettings::images() const {
@@ -12,7 +14,17 @@ ImageDeal DemoSettings::images() const {
           .personal = personal,
           .personal_validation = personal_validation,
           .personal_test = personal_test,
-          .forget = fmt::format("class:{}", forgotten_class)};
+          .forget = fmt::format("classes:{}", fmt::join(forgotten_classes, ",")),
+          .spare_percent = 60};
+}
+
+std::string DemoSettings::forgotten() const {
+  std::string out;
+  for (size_t k = 0; k < forgotten_classes.size(); ++k) {
+    if (k > 0) out += k + 1 == forgotten_classes.size() ? " and " : ", ";
+    out += class_names()[static_cast<size_t>(forgotten_classes[k])];
+  }
+  return out;
 }
 
 VitShape DemoSettings::model() const {
@@ -32,16 +44,19 @@ OperatorSettings DemoSettings::unlearning() const {
 
 DemoSettings full_demo() {
   DemoSettings s;
-  // Model and rates are those of experiments/vision.json; epochs are fewer, for the time. Mask and damping were chosen
-  // on validation images: with less damping, or a smaller mask, compensation brings more of the class back, with more
-  // it gives back less of what the mask takes. After fine-tuning on sketches without them, photos of sneakers are still
-  // recognised, so that there is something to forget; a layer decay keeps what the lower blocks learned from photos.
-  s.forgotten_class = 7;
+  // Model and rates are those of experiments/vision.json; epochs, simulated clients and steps of the rehearsal are
+  // fewer, for the time. After fine-tuning on sketches without them, photos of the classes are still recognised, so
+  // that there is something to forget; a layer decay keeps what the lower blocks learned from photos.
   s.layers = 6;
   s.training = {.epochs = 16, .batch = 64, .rate = 5e-4, .warmup = 0.05};
   s.personalization = {.epochs = 4, .batch = 32, .rate = 2e-4, .layer_decay = 0.75, .warmup = 0.05};
-  s.ratio = "0.08";
-  s.damping = 0.1;
+  s.simulation.training = {.epochs = 1, .batch = 32, .rate = 2e-4, .layer_decay = 0.75, .warmup = 0.05};
+  s.simulation.fisher_samples = 512;
+  s.rehearsal.domains = {"inverted", "half"};
+  s.rehearsal.options.steps = 150;
+  s.rehearsal.options.rate = 1e-3;
+  // Chosen on validation images: with so few simulated clients a weaker pull leaves more to the clients' own curvature.
+  s.pull = 500;
   return s;
 }
 
@@ -53,7 +68,11 @@ DemoSettings quick_demo() {
   s.hidden = 16, s.layers = 2, s.heads = 2, s.intermediate = 32, s.patch = 7;
   s.training.epochs = s.personalization.epochs = 1;
   s.block = 32;
-  s.saliency_samples = s.fisher_samples = 48;
+  s.saliency_samples = s.fisher_samples = s.simulation.fisher_samples = 48;
+  s.pull = DemoSettings().pull;  // a model that knows nothing is hardly drawn by less
+  s.rehearsal.domains = {"inverted"};
+  s.rehearsal.options.steps = 10;
+  s.rehearsal.options.batch = 16;
   return s;
 }
 

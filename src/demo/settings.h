@@ -7,6 +7,7 @@
 
 #include "experiments/images.h"
 #include "experiments/steps.h"
+#include "learning/rehearsed_request.h"
 
 namespace zkapex::demo {
 
@@ -21,23 +22,28 @@ struct DemoSettings {
   int64_t train = 5000, validation = 2000, test = 8000;
   int64_t personal = 4000, personal_validation = 3000, personal_test = 6000;
   int64_t members = 1000;  // of the forgotten images at most, for membership inference
-  int64_t forgotten_class = 0;
+  std::vector<int64_t> forgotten_classes = {1, 5, 7};
 
   // The ViT.
   int64_t hidden = 96, layers = 4, heads = 4, intermediate = 384, patch = 7;
   TrainingOptions training, personalization;
 
   // The operator and its deployment.
-  std::string ratio = "0.04", error = "1e-5";
+  std::string ratio = "0.01", error = "1e-5";
   uint64_t block = 256, floor = 16;
   uint32_t curvature_bits = 8;
-  double damping = 1e-2;  // of each block's mean diagonal
+  double damping = Damping().value;  // of each block's mean diagonal
   int64_t saliency_samples = 1024, fisher_samples = 4000;
+
+  // The provider's rehearsal.
+  uint64_t pull = Guidance::kUsualPull;
+  SimulationOptions simulation;
+  RehearsalPlan rehearsal;
 
   [[nodiscard]] ImageDeal images() const;
   [[nodiscard]] VitShape model() const;
   [[nodiscard]] OperatorSettings unlearning() const;
-  [[nodiscard]] const std::string& forgotten() const { return class_names()[static_cast<size_t>(forgotten_class)]; }
+  [[nodiscard]] std::string forgotten() const;  // "trouser, sandal and sneaker"
 };
 
 // Minutes on two cores.

@@ -46,8 +46,8 @@ Status train_original(DemoRun& run) {
 }
 
 Status retrain_without_forgotten(DemoRun& run) {
-  run.tell.step("", fmt::format("for comparison only: the same training without the class '{}', from the start",
-                                run.settings.forgotten()));
+  run.tell.step(
+      "", fmt::format("for comparison only: the same training without {}, from the start", run.settings.forgotten()));
   ZKAPEX_CHECK(make_folder(run.files.retrained()));
   return train_from_scratch(run, "retain", run.files.retrained(), "exact retraining");
 }

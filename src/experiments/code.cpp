@@ -36,7 +36,7 @@ Result<Code> Code::open(const CodeSettings& settings, uint64_t seed, const CellW
     return error("this experiment needs sources: collect them with scripts/collect-code DIR, and give --data DIR");
   ZKAPEX_TRY(const Placement placement, placement_on(work.device));
   Code out(settings, seed, work, placement);
-  out.source_ = {DataSource::Kind::kText, work.data, "", false};
+  out.source_ = {DataSource::Kind::kText, work.data, "", Style::kPhoto};
   ZKAPEX_CHECK(out.open_tokenizer());
   ZKAPEX_CHECK(out.open_data());
   return out;
@@ -131,6 +131,21 @@ Result<Path> Code::personalized(const Path& from, const std::string& label) cons
     merge_lora(*model);
     return model;
   });
+}
+
+Result<Mask> Code::guided(const Deployment& deployment, const Mask& mask) const {
+  ZKAPEX_TRY(const Path folder, original());
+  ZKAPEX_TRY(const auto model, load(folder));
+  ZKAPEX_TRY(const RehearsalData data, rehearsal_data(*this));
+  const GuideInputs inputs{.original = folder,
+                           .model = *model,
+                           .retain = splits_.sets.at("retain"),
+                           .format = format_,
+                           .data = data,
+                           .by_class = false,
+                           .seed = seed(kRehearsal)};
+  return guided_request(cache_, recipe("rehearsed", "retain", settings_.training), inputs, deployment, mask,
+                        settings_.rehearsal, {}, *work_);
 }
 
 Result<Path> Code::original() const { return trained_on("train", "training"); }

@@ -32,6 +32,9 @@ class Code {
   [[nodiscard]] Result<Path> personal() const;  // θ_p = P(θ0; D_p)
   [[nodiscard]] Result<Path> exact() const;     // P(the same trained on D_r; D_p)
 
+  // A mask of this provider, with the guide that it learned in a rehearsal.
+  [[nodiscard]] Result<Mask> guided(const Deployment& deployment, const Mask& mask) const;
+
   [[nodiscard]] Result<std::unique_ptr<Model>> load(const Path& directory) const;
   [[nodiscard]] Result<Samples> samples(const std::string& set) const;
   [[nodiscard]] const CodeSettings& settings() const { return settings_; }

@@ -37,7 +37,7 @@ CodeDeal deal() {
           .personal_test = 10};
 }
 
-const DataSource kSource{DataSource::Kind::kText, "code", "", false};
+const DataSource kSource{DataSource::Kind::kText, "code", "", Style::kPhoto};
 
 TEST(CodeData, SetsAreWholeFilesOfTheirLanguages) {
   const Catalog files = catalog();

@@ -64,8 +64,8 @@ InputFormat image_format() {
 
 Result<std::vector<Splits>> deal_images(const ImageDeal& deal) {
   SplitOptions options;
-  options.data = {DataSource::Kind::kIdx, deal.data, "train", false};
-  options.test_data = DataSource{DataSource::Kind::kIdx, deal.data, "t10k", false};
+  options.data = {DataSource::Kind::kIdx, deal.data, "train", Style::kPhoto};
+  options.test_data = DataSource{DataSource::Kind::kIdx, deal.data, "t10k", Style::kPhoto};
   std::map<std::string, Catalog> catalogs;
   for (const DataSource& source : {options.data, *options.test_data}) {
     Result<Catalog> catalog = read_catalog(source, image_format());
@@ -80,7 +80,7 @@ Result<std::vector<Splits>> deal_images(const ImageDeal& deal) {
   const std::set<int64_t> classes = forgotten_classes(deal.forget);
   options.train = deal.train, options.validation = deal.validation, options.test = deal.test;
   options.personal_data = options.data;
-  options.personal_data->sketched = true;
+  options.personal_data->style = Style::kSketch;
   options.personal = with_spares(deal.personal + deal.personal_test);
   options.personal_validation = with_spares(deal.personal_validation);
   options.forget = deal.forget;
@@ -88,7 +88,8 @@ Result<std::vector<Splits>> deal_images(const ImageDeal& deal) {
   ZKAPEX_TRY(const Splits dealt, make_splits(options, catalogs));
 
   const auto pool_of = [&](const char* set, int64_t each) -> Result<std::vector<int64_t>> {
-    std::vector<int64_t> pool = filtered(dealt.sets.at(set).indices, photos, classes, Keep::kOthers);
+    const std::vector<int64_t>& all = dealt.sets.at(set).indices;
+    std::vector<int64_t> pool = deal.overlap ? all : filtered(all, photos, classes, Keep::kOthers);
     if (static_cast<int64_t>(pool.size()) < deal.clients * each)
       return error("there are not enough images for the clients");
     shuffle(pool, derived_seed(deal.seed, 200));
@@ -105,8 +106,11 @@ Result<std::vector<Splits>> deal_images(const ImageDeal& deal) {
     own.sets["personal-test"] = {sketches, take(own_pool, deal.personal_test)};
     for (const std::string set : {"validation", "test"}) {
       const SampleSet& all = own.sets.at(set);
+      const bool by_class = !classes.empty();
       own.sets["forget-" + set] = {all.source,
-                                   classes.empty() ? all.indices : filtered(all.indices, tests, classes, Keep::kThese)};
+                                   by_class ? filtered(all.indices, tests, classes, Keep::kThese) : all.indices};
+      own.sets["retain-" + set] = {all.source,
+                                   by_class ? filtered(all.indices, tests, classes, Keep::kOthers) : all.indices};
     }
     ZKAPEX_CHECK(own.check());
     out.push_back(std::move(own));

@@ -20,15 +20,18 @@ struct ImageDeal {
   int64_t train = 40000, validation = 2000, test = 8000;
   int64_t personal = 4000, personal_validation = 1000, personal_test = 3000;
   std::string forget = "class:0";  // see SplitOptions
+  bool overlap = false;            // whether clients have drawings of forgotten classes too
   // Images set apart for drawings beyond those needed: what is of forgotten classes falls out.
   int64_t spare_percent = 25;
 };
 
 // One split file per client. All share "train", "forget", "retain" (photos of the provider) and "validation", "test"
 // (photos that nobody trains on), of which "forget-validation" and "forget-test" are the part that is like the
-// forgotten images: of their classes, or all where the request is not by class. "personal", "personal-validation" and
-// "personal-test" are the client's own drawings, of images that are in no other set. None is of a class that is
-// forgotten: with such drawings compensation would bring it back, as a part of what the client wants.
+// forgotten images: of their classes, or all where the request is not by class. "retain-validation" and "retain-test"
+// are the rest of them, or again all. "personal", "personal-validation" and
+// "personal-test" are the client's own drawings, of images that are in no other set. Unless the deal
+// says so, none is of a class that is forgotten: with such drawings compensation would bring it back, as a part of what
+// the client wants.
 //
 // "train", "test" and "validation" do not depend on what is forgotten. Validation images are drawn from the same part
 // of the files for every seed, and from nowhere else: no seed trains or tests on an image that another chose settings

@@ -30,7 +30,7 @@ class ImagesTest : public ::testing::Test {
              .forget = "class:1",
              .spare_percent = 100};
     for (const char* part : {"train", "t10k"}) {
-      const DataSource source{DataSource::Kind::kIdx, folder_.path(), part, false};
+      const DataSource source{DataSource::Kind::kIdx, folder_.path(), part, Style::kPhoto};
       labels_[part] = read_catalog(source, image_format())->labels;
     }
   }
@@ -59,7 +59,7 @@ TEST_F(ImagesTest, ClientsHaveSketchesOfTheirOwnWithoutTheForgottenClass) {
     for (const auto& [set, size] : {std::pair("personal", 60U), {"personal-validation", 20U}, {"personal-test", 30U}}) {
       const SampleSet& sketches = own.sets.at(set);
       EXPECT_EQ(sketches.indices.size(), size);
-      EXPECT_TRUE(sketches.source.sketched);
+      EXPECT_EQ(sketches.source.style, Style::kSketch);
       EXPECT_TRUE(none(sketches, 1));
       drawn.insert(drawn.end(), sketches.indices.begin(), sketches.indices.end());
     }

@@ -43,21 +43,6 @@ Status parse_training(const json& from, const std::string& where, TrainingOption
   return reader.finish();
 }
 
-Status parse_personalization(const json& from, const std::string& where, PersonalizationSettings& out) {
-  std::string method;
-  ConfigReader reader(from, where);
-  reader.read("method", method);
-  read_training(reader, out.training);
-  reader.read_if_there("bottleneck", out.adaptformer.bottleneck).read_if_there("scale", out.adaptformer.scale);
-  reader.read_if_there("rank", out.lora.rank).read_if_there("alpha", out.lora.alpha);
-  reader.read_if_there("dropout", out.lora.dropout);
-  ZKAPEX_CHECK(reader.finish());
-  const auto named = method_named(method);
-  if (!named.ok()) return named.error().within(where);
-  out.method = *named;
-  return Done{};
-}
-
 Status parse_unlearning(const json& from, const std::string& where, OperatorSettings& out) {
   ConfigReader reader(from, where);
   reader.read("ratio", out.ratio).read("error", out.error).read("block", out.block).read("floor", out.floor);
@@ -114,6 +99,21 @@ std::string describe(const OperatorSettings& u) {
 
 }  // namespace
 
+Status parse_personalization(const json& from, const std::string& where, PersonalizationSettings& out) {
+  std::string method;
+  ConfigReader reader(from, where);
+  reader.read("method", method);
+  read_training(reader, out.training);
+  reader.read_if_there("bottleneck", out.adaptformer.bottleneck).read_if_there("scale", out.adaptformer.scale);
+  reader.read_if_there("rank", out.lora.rank).read_if_there("alpha", out.lora.alpha);
+  reader.read_if_there("dropout", out.lora.dropout);
+  ZKAPEX_CHECK(reader.finish());
+  const auto named = method_named(method);
+  if (!named.ok()) return named.error().within(where);
+  out.method = *named;
+  return Done{};
+}
+
 void LearningSettings::read_from(ConfigReader& reader) {
   const auto into = [](const auto& parse, auto& target) {
     return [&parse, &target](const json& part, const std::string& where) { return parse(part, where, target); };
@@ -122,6 +122,7 @@ void LearningSettings::read_from(ConfigReader& reader) {
   reader.part("personalization", into(parse_personalization, personalization));
   reader.part("unlearning", into(parse_unlearning, unlearning));
   reader.part("baselines", into(parse_baselines, baselines));
+  reader.part("rehearsal", into(RehearsalSettings::parse, rehearsal));
 }
 
 void LearningSettings::describe_in(nlohmann::ordered_json& setup) const {
@@ -129,6 +130,7 @@ void LearningSettings::describe_in(nlohmann::ordered_json& setup) const {
   setup["personalization"] =
       fmt::format("{}, {}", method_title(personalization.method), describe(personalization.training));
   setup["operator"] = describe(unlearning);
+  setup["guided"] = rehearsal.describe();
 }
 
 }  // namespace zkapex

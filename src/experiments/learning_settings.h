@@ -1,7 +1,7 @@
 // Settings that experiments with images and with code have in common: how a model is trained, personalized, unlearned.
 #pragma once
 
-#include "experiments/steps.h"
+#include "experiments/guided.h"
 #include "learning/adaptformer.h"
 #include "learning/baselines.h"
 #include "learning/lora.h"
@@ -16,6 +16,9 @@ struct PersonalizationSettings {
   LoraOptions lora;                // of Method::kLora
 };
 
+[[nodiscard]] Status parse_personalization(const nlohmann::json& from, const std::string& where,
+                                           PersonalizationSettings& out);
+
 // Other methods' hyper-parameters. What they keep is the client's own data, or what the provider retains.
 struct BaselineSettings {
   std::string retained_data = "personal";  // or "retain"
@@ -29,6 +32,7 @@ struct LearningSettings {
   PersonalizationSettings personalization;
   OperatorSettings unlearning;
   BaselineSettings baselines;
+  RehearsalSettings rehearsal;
 
   // The parts of a configuration with these names.
   void read_from(ConfigReader& reader);

@@ -5,7 +5,10 @@
 #include "data/membership.h"
 #include "experiments/code.h"
 #include "experiments/kinds.h"
+#include "experiments/measuring.h"
 #include "experiments/seeds.h"
+#include "learning/apply_to_model.h"
+#include "learning/drift.h"
 #include "learning/evaluation.h"
 #include "learning/mask_tensors.h"
 
@@ -23,8 +26,7 @@ struct PublishedMask {
   Mask mask;
 };
 
-Result<PublishedMask> publish(const Code& code) {
-  const OperatorSettings& settings = code.settings().unlearning;
+Result<PublishedMask> publish(const Code& code, const OperatorSettings& settings) {
   ZKAPEX_TRY(const Path original, code.original());
   ZKAPEX_TRY(Deployment deployment, mlp_deployment(original / "model.safetensors", "opt", settings));
   ZKAPEX_TRY(const auto model, code.load(original));
@@ -36,22 +38,26 @@ Result<PublishedMask> publish(const Code& code) {
 }
 
 Status mask_weights(const Code& code, Model& personal) {
-  ZKAPEX_TRY(const PublishedMask published, publish(code));
+  ZKAPEX_TRY(const PublishedMask published, publish(code, code.settings().unlearning));
   ZKAPEX_TRY(const auto covered, covered_by(personal, published.deployment.layout()));
   ZKAPEX_TRY(const auto masks, mask_tensors(published.mask, published.deployment));
   return mask_only(personal, covered, masks);
 }
 
-Status compensate(const Code& code, const Path& folder, Model& personal) {
-  const OperatorSettings& settings = code.settings().unlearning;
-  ZKAPEX_TRY(const PublishedMask published, publish(code));
+Status compensate(const Code& code, const Path& folder, bool guided, Model& personal) {
+  OperatorSettings settings = code.settings().unlearning;
+  if (guided) settings = code.settings().rehearsal.applied_to(settings);
+  ZKAPEX_TRY(PublishedMask published, publish(code, settings));
+  if (guided) {
+    ZKAPEX_TRY(published.mask, code.guided(published.deployment, published.mask));
+  }
   ZKAPEX_TRY(const Samples own, code.samples("personal"));
   const Path store = code.work().scratch / "curvature.zka";
   ZKAPEX_CHECK(write_curvature(personal, own.batches(kWindowBatch, settings.fisher_samples, code.seed(kFisher)),
                                published.deployment, settings.damping, store, code.work().work, "curvature"));
-  ZKAPEX_CHECK(apply_operator(published.deployment, published.mask, store, folder / "model.safetensors", personal,
-                              *code.work().work.pool));
-  return Done{};
+  ZKAPEX_TRY(const ObsSummary summary, apply_to_model(published.deployment, published.mask, store,
+                                                      folder / "model.safetensors", personal, *code.work().work.pool));
+  return check_rules(published.deployment, published.mask, summary.groups);
 }
 
 Status run_baseline(const Code& code, const std::string& method, Model& personal) {
@@ -95,9 +101,14 @@ Result<ordered_json> figures_of(const Code& code, const Model& model, const Mode
 }
 
 const std::vector<TableRow>& all_rows() {
-  static const std::vector<TableRow> rows = {
-      {"before", "before"}, {"mask-only", "mask only"}, {"ga", "GA"},        {"neggrad+", "NegGrad+"},
-      {"scrub", "SCRUB"},   {"ours", "**zkapex**"},     {"exact", "*exact*"}};
+  static const std::vector<TableRow> rows = {{"before", "before"},
+                                             {"mask-only", "mask only"},
+                                             {"ga", "GA"},
+                                             {"neggrad+", "NegGrad+"},
+                                             {"scrub", "SCRUB"},
+                                             {"ours", "**zkapex**"},
+                                             {"guided", "**zkapex, guided**"},
+                                             {"exact", "*exact*"}};
   return rows;
 }
 
@@ -137,8 +148,8 @@ class Llm final : public Experiment {
     ZKAPEX_TRY(const auto model, code.load(folder));
     if (variant == "mask-only") {
       ZKAPEX_CHECK(mask_weights(code, *model));
-    } else if (variant == "ours") {
-      ZKAPEX_CHECK(compensate(code, folder, *model));
+    } else if (variant == "ours" || variant == "guided") {
+      ZKAPEX_CHECK(compensate(code, folder, variant == "guided", *model));
     } else if (variant != "before" && variant != "exact") {
       ZKAPEX_CHECK(run_baseline(code, variant, *model));
     }
@@ -147,7 +158,14 @@ class Llm final : public Experiment {
       ZKAPEX_TRY(const Path to_compare, code.exact());
       ZKAPEX_TRY(exact, code.load(to_compare));
     }
-    return figures_of(code, *model, exact.get());
+    ZKAPEX_TRY(ordered_json figures, figures_of(code, *model, exact.get()));
+    if (variant == "before") {
+      ZKAPEX_TRY(const Path original, code.original());
+      ZKAPEX_TRY(const auto base, code.load(original));
+      ZKAPEX_TRY(const Drift drift, drift_from(*base, *model));
+      figures["drift"] = drift.as_json();
+    }
+    return figures;
   }
 
   [[nodiscard]] ordered_json describe() const override { return settings_.describe(); }
@@ -167,6 +185,9 @@ class Llm final : public Experiment {
     out.title = "Language model: a part of one language is forgotten";
     out.markdown = markdown_table(results, columns, rows_, paper);
     out.table = table_as_json(results, columns, rows_, paper);
+    const std::vector<TableRow> honest = {{"before", "θ_p, from θ0"}};
+    out.markdown += fmt::format("\n## How far the client went\n\n{}",
+                                markdown_table(results, drift_columns(), honest, json::object()));
     out.chart.title = "Next-token accuracy and perplexity (mean and deviation over seeds)";
     out.chart.panels = {bars(results, "top-1 accuracy (%)", "_accuracy", 100),
                         bars(results, "perplexity", "_perplexity", 1)};

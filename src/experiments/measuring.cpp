@@ -25,8 +25,10 @@ Result<MeasuredSets> MeasuredSets::open(OpenImages& images, const ModelConfig& c
                                         int64_t member_limit, uint64_t seed) {
   ZKAPEX_TRY(Samples members, images.open("forget", config));
   ZKAPEX_TRY(Samples held_out, images.open("forget-" + measured_on, config));
+  ZKAPEX_TRY(Samples retained, images.open("retain-" + measured_on, config));
   ZKAPEX_TRY(Samples personal, images.open("personal-" + measured_on, config));
-  return MeasuredSets{std::move(members), std::move(held_out), std::move(personal), member_limit, seed};
+  return MeasuredSets{std::move(members),  std::move(held_out), std::move(retained),
+                      std::move(personal), member_limit,        seed};
 }
 
 BatchSource MeasuredSets::member_batches() const {
@@ -36,11 +38,13 @@ BatchSource MeasuredSets::member_batches() const {
 Result<ModelFigures> measure_model(const Model& model, const MeasuredSets& sets) {
   ZKAPEX_TRY(Evaluation members, evaluate(model, sets.member_batches()));
   ZKAPEX_TRY(Evaluation others, evaluate(model, sets.held_out.batches(kImageBatch)));
+  ZKAPEX_TRY(const Evaluation retained, evaluate(model, sets.retained.batches(kImageBatch)));
   ZKAPEX_TRY(const Evaluation personal, evaluate(model, sets.personal.batches(kImageBatch)));
   ZKAPEX_TRY(const MembershipResult m,
              membership_inference(members.losses, others.losses, {.seed = derived_seed(sets.seed, 501)}));
   return ModelFigures{.forget = others.accuracy,
                       .forget_members = members.accuracy,
+                      .retained = retained.accuracy,
                       .personal = personal.accuracy,
                       .member_losses = std::move(members.losses),
                       .other_losses = std::move(others.losses),
@@ -57,6 +61,12 @@ Result<Alignments> measure_alignments(const Model& model, const Model& exact, co
   ZKAPEX_TRY(out.forget, alignment(model, exact, sets.member_batches()));
   ZKAPEX_TRY(out.personal, alignment(model, exact, sets.personal.batches(kImageBatch)));
   return out;
+}
+
+std::vector<TableColumn> drift_columns() {
+  return {{"drift/matrices", "furthest matrix, of its norm", Unit::kPlain},
+          {"drift/vectors", "furthest bias or gain, rms", Unit::kScientific},
+          {"drift/added", "largest branch, rms", Unit::kScientific}};
 }
 
 }  // namespace zkapex

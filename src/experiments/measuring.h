@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "learning/dataset.h"
 #include "learning/model.h"
+#include "tables/report.h"
 
 namespace zkapex {
 
@@ -25,6 +26,7 @@ class OpenImages {
 struct MeasuredSets {
   Samples members;   // D_f: forgotten images that the provider trained on
   Samples held_out;  // photos like them (of the forgotten classes, if the request is by class) that nobody trained on
+  Samples retained;  // other photos that nobody trained on, or the same where the request is not by class
   Samples personal;  // the client's held-out drawings
   int64_t member_limit = 0;  // of `members` so many are used; 0: all
   uint64_t seed = 0;
@@ -36,7 +38,7 @@ struct MeasuredSets {
 };
 
 struct ModelFigures {
-  double forget = 0, forget_members = 0, personal = 0;  // accuracies: held out, D_f, personal
+  double forget = 0, forget_members = 0, retained = 0, personal = 0;  // accuracies: held out, D_f, other, personal
   std::vector<double> member_losses, other_losses;
   nlohmann::ordered_json membership;
 };
@@ -47,5 +49,8 @@ struct Alignments {
   double forget = 0, personal = 0;
 };
 [[nodiscard]] Result<Alignments> measure_alignments(const Model& model, const Model& exact, const MeasuredSets& sets);
+
+// The columns of Drift::as_json under "drift".
+[[nodiscard]] std::vector<TableColumn> drift_columns();
 
 }  // namespace zkapex

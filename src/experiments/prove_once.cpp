@@ -3,7 +3,9 @@
 #include "base/stopwatch.h"
 #include "experiments/unlearn_once.h"
 #include "parties/admission.h"
+#include "parties/base_model.h"
 #include "parties/judge.h"
+#include "parties/ledger.h"
 #include "parties/register_client.h"
 #include "parties/unlearn.h"
 #include "tables/folders.h"
@@ -20,12 +22,13 @@ Status require(const std::optional<Rejection>& rejection, std::string_view what)
 }
 
 // Verified alone: the registration, then the window.
-Result<ordered_json> verify(const Published& published, const Path& folder, const Path& state, const Path& proof,
-                            const WorkSettings& work) {
+Result<ordered_json> verify(const Published& published, const Path& base, const Path& folder, const Path& state,
+                            const Path& proof, const WorkSettings& work) {
   ZKAPEX_TRY(const Ledger ledger, Ledger::open_or_create(folder / "ledger", published.deployment));
   const Stopwatch whole;
+  ZKAPEX_TRY(const BaseRows rows, open_base(base, published.deployment, *work.pool));
   ZKAPEX_TRY(const Bytes registration, read_file(state / "registration.zka", kMaxPublicFile));
-  ZKAPEX_TRY(const Admission admission, admit(ledger, registration, work));
+  ZKAPEX_TRY(const Admission admission, admit(ledger, &rows, registration, work));
   ZKAPEX_CHECK(require(admission.rejection, "registration"));
   const Stopwatch window;
   ZKAPEX_TRY(const Bytes bytes, read_file(proof, kMaxPublicFile));
@@ -40,6 +43,8 @@ Result<ordered_json> verify(const Published& published, const Path& folder, cons
 Result<Proved> proved_model(Vision& vision, const Published& published, const OperatorSettings& settings) {
   const Path folder = vision.work().scratch;
   const WorkSettings& work = vision.work().work;
+  ZKAPEX_TRY(const Path original, vision.original());
+  const Path base = original / "model.safetensors";
   ZKAPEX_TRY(const Path personal, vision.personal());
   ZKAPEX_TRY(auto model, vision.load(personal));
   const Path deployment = folder / "deployment.zka", mask = folder / "psi.zka", store = folder / "curvature.zka";
@@ -51,6 +56,7 @@ Result<Proved> proved_model(Vision& vision, const Published& published, const Op
   ZKAPEX_TRY(const RegisterReport registered, register_client({.deployment = deployment,
                                                                .model = personal / "model.safetensors",
                                                                .store = store,
+                                                               .base = base,
                                                                .client = "client",
                                                                .out = state},
                                                               work));
@@ -69,7 +75,7 @@ Result<Proved> proved_model(Vision& vision, const Published& published, const Op
                                                 .store = {}},
                                                work));
   const uint64_t prover_memory = memory.most_added();
-  ZKAPEX_TRY(ordered_json figures, verify(published, folder, state, proof, work));
+  ZKAPEX_TRY(ordered_json figures, verify(published, base, folder, state, proof, work));
   figures["register_seconds"] = registered.seconds.total();
   figures["registration_bytes"] = registered.registration_bytes;
   figures["apply_seconds"] = done.seconds.of("apply");

@@ -16,6 +16,10 @@ const std::vector<ExperimentKind>& experiment_kinds() {
       saliency_anchor_experiment(),
       appendix_a_experiment(),
       baseline_cost_experiment(),
+      guided_experiment(),
+      lora_experiment(),
+      prepared_experiment(),
+      drift_experiment(),
   };
   return kinds;
 }

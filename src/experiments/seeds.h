@@ -14,7 +14,12 @@ enum SeedUse : uint64_t {
   kRetained = 301,
   kFisher = 400,
   kMembership = 500,
-  kBaseline = 600
+  kBaseline = 600,
+  kRehearsal = 700,
+  kNoise = 701,
+  kOwnRehearsal = 702,
+  kPreparation = 703,
+  kRelearning = 800
 };
 
 }  // namespace zkapex

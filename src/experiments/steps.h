@@ -6,7 +6,6 @@
 #include "learning/saliency.h"
 #include "learning/training.h"
 #include "parties/work.h"
-#include "unlearning/apply.h"
 
 namespace zkapex {
 
@@ -20,11 +19,13 @@ struct OperatorSettings {
   uint64_t block = 256, floor = 16;
   uint32_t curvature_bits = 8;
   uint64_t cap = Parameters().cap_numerator;  // Σ_C x² <= cap · Σ_M x²
+  AnchorLimits anchor = {};
   Damping damping;
   int64_t saliency_samples = 1024, fisher_samples = 2048;
 };
 
-// For models with the tensors of this checkpoint; the MLPs are covered. `family` is "vit" or "opt".
+// For models with the tensors of this checkpoint, at which it is anchored; the MLPs are covered. `family` is "vit" or
+// "opt".
 [[nodiscard]] Result<Deployment> mlp_deployment(const Path& checkpoint, const std::string& family,
                                                 const OperatorSettings& settings);
 [[nodiscard]] inline Result<Deployment> vit_deployment(const Path& checkpoint, const OperatorSettings& settings) {
@@ -41,9 +42,5 @@ struct OperatorSettings {
                                                         const Deployment& deployment, const Damping& damping,
                                                         const Path& store, const WorkSettings& work,
                                                         const std::string& label);
-
-// Group-OBS on the checkpoint's weights, as a client does it but without a proof; the result goes into `model`.
-[[nodiscard]] Result<ObsSummary> apply_operator(const Deployment& deployment, const Mask& mask, const Path& store,
-                                                const Path& checkpoint, Model& model, ThreadPool& pool);
 
 }  // namespace zkapex

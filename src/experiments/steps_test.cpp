@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "data/folders_testing.h"
+#include "learning/apply_to_model.h"
 #include "learning/model_files.h"
 #include "learning/synthetic.h"
 #include "learning/torch.h"
@@ -34,7 +35,7 @@ TEST(Steps, TheOperatorGivesTheWeightsThatAClientProves) {
   work.pool = &pool;
   const Path store = folder.path() / "curvature.zka";
   ASSERT_TRUE(write_curvature(*model, samples.batches(16), *deployment, settings.damping, store, work, "c").ok());
-  const auto applied = apply_operator(*deployment, *mask, store, personal / "model.safetensors", *model, pool);
+  const auto applied = apply_to_model(*deployment, *mask, store, personal / "model.safetensors", *model, pool);
   ASSERT_TRUE(applied.ok()) << applied.error().message;
   EXPECT_GT(applied->masked_blocks, 0U);
 
@@ -42,9 +43,13 @@ TEST(Steps, TheOperatorGivesTheWeightsThatAClientProves) {
   ASSERT_TRUE(write_file(published, deployment->serialize()).ok());
   ASSERT_TRUE(write_file(psi, mask->serialize()).ok());
   const Path state = folder.path() / "state", unlearned = folder.path() / "unlearned";
-  const auto registered = register_client(
-      {.deployment = published, .model = personal / "model.safetensors", .store = store, .client = "c", .out = state},
-      work);
+  const auto registered = register_client({.deployment = published,
+                                           .model = personal / "model.safetensors",
+                                           .store = store,
+                                           .base = personal / "model.safetensors",
+                                           .client = "c",
+                                           .out = state},
+                                          work);
   ASSERT_TRUE(registered.ok()) << registered.error().message;
   ASSERT_TRUE(replace_file(personal / "config.json", unlearned / "config.json").ok());
   const auto proved = unlearn({.client = state,

@@ -19,6 +19,7 @@ constexpr MethodRow kMethods[] = {{"before", "before unlearning", "before"},
                                   {"neggrad+", "NegGrad+", "neggrad+"},
                                   {"scrub", "SCRUB", "scrub"},
                                   {"ours", "**zkapex**", "proved"},
+                                  {"guided", "**zkapex, guided**", "guided-proved"},
                                   {"exact", "*exact*", "exact"}};
 
 const MethodRow* row_of(const std::string& name) {
@@ -65,8 +66,10 @@ class Table1 final : public VisionExperiment {
     out.chart.title = "Accuracy before and after unlearning (mean and deviation over seeds)";
     for (size_t k = 0; k < plan().requests.size(); ++k) {
       const ForgetRequest& request = plan().requests[k];
-      add_recovery(results, plan().name(k, "ours"), plan().name(k, "before"), plan().name(k, "mask-only"));
-      const std::vector<TableRow> proved = {{plan().name(k, "ours"), "**zkapex**"}};
+      for (const char* ours : {"ours", "guided"})
+        add_recovery(results, plan().name(k, ours), plan().name(k, "before"), plan().name(k, "mask-only"));
+      const std::vector<TableRow> proved = {{plan().name(k, "ours"), "**zkapex**"},
+                                            {plan().name(k, "guided"), "**zkapex, guided**"}};
       out.markdown += fmt::format("## {}\n\n{}\n{}\n", request.title, markdown_table(results, learning, rows(k), paper),
                                   markdown_table(results, proving, proved, paper));
       out.table[request.name] = table_as_json(results, learning, rows(k), paper);

@@ -53,25 +53,32 @@ Result<FisherStoreReport> personal_curvature(Vision& vision, Model& personal, co
                          published.deployment, settings.damping, store, vision.work().work, "curvature");
 }
 
-ordered_json Compensated::describe() const {
+ordered_json Compensated::describe(const Published& published) const {
   const StoreStatistics& f = curvature.factors;
-  return {{"moved_over_removed", std::sqrt(summary.sums.moved.approximate() / summary.sums.removed.approximate())},
-          {"blocks", summary.blocks},
-          {"masked_blocks", summary.masked_blocks},
-          {"fisher_samples", curvature.fisher.samples},
-          {"rank_deficient", f.rank_deficient},
-          {"damping_raised", f.raised},
-          {"largest_damping_ratio", f.largest_damping_ratio},
-          {"mean_log10_condition", f.mean_log10_condition},
-          {"largest_condition", f.largest_condition}};
+  ordered_json out = {
+      {"moved_over_removed", std::sqrt(summary.sums.moved.approximate() / summary.sums.removed.approximate())},
+      {"blocks", summary.blocks},
+      {"masked_blocks", summary.masked_blocks},
+      {"fisher_samples", curvature.fisher.samples},
+      {"rank_deficient", f.rank_deficient},
+      {"damping_raised", f.raised},
+      {"largest_damping_ratio", f.largest_damping_ratio},
+      {"mean_log10_condition", f.mean_log10_condition},
+      {"largest_condition", f.largest_condition},
+      {"rules_hold", check_rules(published.deployment, published.mask, summary.groups).ok()}};
+  const auto followed = followed_tensors(published.deployment.layout(), published.mask, summary.groups);
+  const FollowedRange range = range_of(followed);
+  if (!followed.empty())
+    out["guide"] = {{"least_progress", range.least_progress}, {"most_distance", range.most_distance}};
+  return out;
 }
 
-Result<Compensated> compensated_model(Vision& vision, const Published& published, const OperatorSettings& settings) {
-  ZKAPEX_TRY(const Path personal, vision.personal());
+Result<Compensated> compensated_model(Vision& vision, const Path& personal, const Published& published,
+                                      const OperatorSettings& settings) {
   ZKAPEX_TRY(auto model, vision.load(personal));
   const Path store = vision.work().scratch / "curvature.zka";
   ZKAPEX_TRY(FisherStoreReport curvature, personal_curvature(vision, *model, published, settings, store));
-  ZKAPEX_TRY(ObsSummary summary, apply_operator(published.deployment, published.mask, store,
+  ZKAPEX_TRY(ObsSummary summary, apply_to_model(published.deployment, published.mask, store,
                                                 personal / "model.safetensors", *model, *vision.work().work.pool));
   return Compensated{std::move(model), std::move(summary), curvature};
 }
@@ -103,6 +110,7 @@ Result<ordered_json> figures_of(Vision& vision, const Model& model, const Model*
   ZKAPEX_TRY(const ModelFigures f, measure_model(model, sets));
   ordered_json out = {{"forget_accuracy", f.forget_members},
                       {"held_out_accuracy", f.forget},
+                      {"retained_accuracy", f.retained},
                       {"personal_accuracy", f.personal},
                       {"membership", f.membership}};
   if (exact) {

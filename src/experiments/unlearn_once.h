@@ -2,6 +2,7 @@
 #pragma once
 
 #include "experiments/vision.h"
+#include "learning/apply_to_model.h"
 
 namespace zkapex {
 
@@ -30,9 +31,10 @@ struct Compensated {
   ObsSummary summary;
   FisherStoreReport curvature;
 
-  [[nodiscard]] nlohmann::ordered_json describe() const;
+  [[nodiscard]] nlohmann::ordered_json describe(const Published& published) const;
 };
-[[nodiscard]] Result<Compensated> compensated_model(Vision& vision, const Published& published,
+// `personal` is the folder of θ_p.
+[[nodiscard]] Result<Compensated> compensated_model(Vision& vision, const Path& personal, const Published& published,
                                                     const OperatorSettings& settings);
 
 // θ_u by the client's own commands, with a proof that the provider verifies. The figures are times, sizes and memory.
@@ -45,8 +47,9 @@ struct Proved {
 // By "ga", "neggrad+" or "scrub", from θ_p.
 [[nodiscard]] Result<std::unique_ptr<Model>> baseline_model(Vision& vision, const std::string& method);
 
-// Accuracies on D_f ("forget_accuracy"), on held-out photos like it ("held_out_accuracy") and on personal data
-// ("personal_accuracy"), "membership", and "alignment" with exact unlearning if that is given.
+// Accuracies on D_f ("forget_accuracy"), on held-out photos like it ("held_out_accuracy"), on other ones
+// ("retained_accuracy") and on personal data ("personal_accuracy"), "membership", and "alignment" with exact unlearning
+// if that is given.
 [[nodiscard]] Result<nlohmann::ordered_json> figures_of(Vision& vision, const Model& model, const Model* exact);
 
 // Adds "recovery" = (this − masked) / (before − masked) of personal accuracies; null where the mask did no harm.

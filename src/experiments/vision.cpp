@@ -2,7 +2,6 @@
 
 #include "base/hash.h"
 #include "data/shuffle.h"
-#include "experiments/seeds.h"
 #include "learning/model_files.h"
 #include "learning/runtime.h"
 
@@ -27,8 +26,9 @@ Result<Vision> Vision::open(const VisionSettings& settings, const ForgetRequest&
   deal.data = work.data.empty() ? default_images() : work.data;
   deal.seed = seed;
   deal.forget = request.forget;
+  deal.overlap = request.overlap;
   ZKAPEX_TRY(std::vector<Splits> splits, deal_images(deal));
-  return Vision(settings, seed, work, placement, std::move(config), std::move(splits.front()));
+  return Vision(settings, request, seed, work, placement, std::move(config), std::move(splits.front()));
 }
 
 uint64_t Vision::seed(uint64_t use) const { return derived_seed(seed_, use); }
@@ -90,6 +90,22 @@ Result<Path> Vision::personalized(const Path& from, const std::string& label) {
     if (how.method == Method::kLora) merge_lora(*model);
     return model;
   });
+}
+
+Result<Mask> Vision::guided(const Deployment& deployment, const Mask& mask, const GuideChange& change, uint64_t use) {
+  ZKAPEX_TRY(const Path folder, original());
+  ZKAPEX_TRY(const auto model, load(folder));
+  ZKAPEX_TRY(const RehearsalData data, rehearsal_data(*this));
+  const InputFormat format = image_format();
+  const GuideInputs inputs{.original = folder,
+                           .model = *model,
+                           .retain = images_.splits().sets.at("retain"),
+                           .format = format,
+                           .data = data,
+                           .by_class = by_class_,
+                           .seed = seed(use)};
+  return guided_request(cache_, recipe("rehearsed", "retain", settings_.training), inputs, deployment, mask,
+                        settings_.rehearsal, change, *work_);
 }
 
 Result<Path> Vision::original() { return trained_on("train", "training"); }

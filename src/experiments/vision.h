@@ -4,6 +4,7 @@
 
 #include "experiments/measuring.h"
 #include "experiments/model_cache.h"
+#include "experiments/seeds.h"
 #include "experiments/vision_settings.h"
 #include "tables/experiment.h"
 
@@ -21,6 +22,10 @@ class Vision {
   [[nodiscard]] Result<Path> retrained();  // trained on D_r, from the same initial weights in the same way
   [[nodiscard]] Result<Path> exact();      // P(that; D_p)
 
+  // A mask of this provider, with the guide that it learned in a rehearsal; another `use` of the seed is another one.
+  [[nodiscard]] Result<Mask> guided(const Deployment& deployment, const Mask& mask, const GuideChange& change,
+                                    uint64_t use = kRehearsal);
+
   [[nodiscard]] Result<std::unique_ptr<Model>> load(const Path& directory) const;
   [[nodiscard]] Result<Samples> samples(const std::string& set) { return images_.open(set, config_); }
   [[nodiscard]] Result<MeasuredSets> measured_sets();
@@ -31,9 +36,10 @@ class Vision {
   [[nodiscard]] uint64_t seed(uint64_t use) const;
 
  private:
-  Vision(VisionSettings settings, uint64_t seed, const CellWork& work, Placement placement, ModelConfig config,
-         Splits splits)
+  Vision(VisionSettings settings, const ForgetRequest& request, uint64_t seed, const CellWork& work,
+         Placement placement, ModelConfig config, Splits splits)
       : settings_(std::move(settings)),
+        by_class_(request.by_class()),
         seed_(seed),
         work_(&work),
         placement_(placement),
@@ -47,6 +53,7 @@ class Vision {
                                       const TrainingOptions& options) const;
 
   VisionSettings settings_;
+  bool by_class_;
   uint64_t seed_;
   const CellWork* work_;
   Placement placement_;

@@ -15,12 +15,14 @@ OperatorSettings VisionPlan::unlearning(size_t request) const {
 
 VisionVariant& VisionPlan::add(size_t request, const std::string& suffix, const std::string& title,
                                const std::string& method) {
-  variants.push_back({.name = name(request, suffix),
-                      .title = title,
-                      .request = request,
-                      .method = method,
-                      .unlearning = unlearning(request)});
-  return variants.back();
+  VisionVariant& out = variants.emplace_back();
+  out.name = name(request, suffix);
+  out.title = title;
+  out.request = request;
+  out.method = method;
+  out.unlearning = unlearning(request);
+  if (out.guided()) out.unlearning = settings.rehearsal.applied_to(out.unlearning);
+  return out;
 }
 
 void read_plan(ConfigReader& reader, VisionPlan& plan) {
@@ -38,6 +40,7 @@ void add_comparison(VisionPlan& plan, size_t request) {
   plan.add(request, "before", "before unlearning", "before");
   plan.add(request, "mask-only", "mask only", "mask-only");
   plan.add(request, "ours", "**zkapex**", "ours");
+  plan.add(request, "guided", "**zkapex, guided**", "guided");
   plan.add(request, "exact", "*exact*", "exact");
 }
 
@@ -53,8 +56,11 @@ Result<ordered_json> VisionExperiment::run(const std::string& name, uint64_t see
   const VisionVariant& variant = *found;
   ZKAPEX_TRY(Vision vision, Vision::open(plan_.settings, plan_.requests[variant.request], seed, work));
   std::optional<Published> published;
-  if (variant.method == "mask-only" || variant.method == "ours" || variant.method == "proved") {
+  if (variant.guided() || variant.method == "mask-only" || variant.method == "ours" || variant.method == "proved") {
     ZKAPEX_TRY(published, publish(vision, variant.unlearning, variant.mask));
+  }
+  if (variant.guided()) {
+    ZKAPEX_TRY(published->mask, vision.guided(published->deployment, published->mask, variant.guide));
   }
   std::unique_ptr<Model> model;
   ordered_json details = ordered_json::object();
@@ -63,11 +69,12 @@ Result<ordered_json> VisionExperiment::run(const std::string& name, uint64_t see
     ZKAPEX_TRY(model, vision.load(folder));
   } else if (variant.method == "mask-only") {
     ZKAPEX_TRY(model, masked_model(vision, *published));
-  } else if (variant.method == "ours") {
-    ZKAPEX_TRY(Compensated compensated, compensated_model(vision, *published, variant.unlearning));
-    details["operator"] = compensated.describe();
+  } else if (variant.method == "ours" || variant.method == "guided") {
+    ZKAPEX_TRY(const Path personal, vision.personal());
+    ZKAPEX_TRY(Compensated compensated, compensated_model(vision, personal, *published, variant.unlearning));
+    details["operator"] = compensated.describe(*published);
     model = std::move(compensated.model);
-  } else if (variant.method == "proved") {
+  } else if (variant.method == "proved" || variant.method == "guided-proved") {
     ZKAPEX_TRY(Proved proved, proved_model(vision, *published, variant.unlearning));
     details["proof"] = std::move(proved.figures);
     model = std::move(proved.model);
@@ -103,8 +110,10 @@ void VisionExperiment::add_comparison_table(Results& results, size_t request, co
   const std::vector<TableRow> compared = {{plan_.name(request, "before"), "before unlearning"},
                                           {plan_.name(request, "mask-only"), "mask only"},
                                           {plan_.name(request, "ours"), "**zkapex**"},
+                                          {plan_.name(request, "guided"), "**zkapex, guided**"},
                                           {plan_.name(request, "exact"), "*exact*"}};
-  add_recovery(results, plan_.name(request, "ours"), plan_.name(request, "before"), plan_.name(request, "mask-only"));
+  for (const char* ours : {"ours", "guided"})
+    add_recovery(results, plan_.name(request, ours), plan_.name(request, "before"), plan_.name(request, "mask-only"));
   std::vector<TableColumn> columns = accuracy_columns();
   columns.insert(columns.end(), {{"recovery", "recovered", Unit::kPercent},
                                  {"membership/auc", "MIA AUC", Unit::kPercent},
@@ -126,6 +135,7 @@ std::vector<TableColumn> difference_columns() {
 std::vector<TableColumn> accuracy_columns() {
   return {{"forget_accuracy", "forget set D_f", Unit::kPercent},
           {"held_out_accuracy", "held-out, like D_f", Unit::kPercent},
+          {"retained_accuracy", "held-out, others", Unit::kPercent},
           {"personal_accuracy", "personal", Unit::kPercent}};
 }
 

@@ -8,10 +8,14 @@ namespace zkapex {
 // One row of one table: what is forgotten, how, and with which settings of the operator.
 struct VisionVariant {
   std::string name, title;
-  size_t request = 0;           // number of it among the plan's
-  std::string method = "ours";  // before, mask-only, ga, neggrad+, scrub, ours, proved (ours, with a proof) or exact
+  size_t request = 0;  // number of it among the plan's
+  // before, mask-only, ga, neggrad+, scrub, exact; ours and guided, or with a proof, proved and guided-proved
+  std::string method = "ours";
   OperatorSettings unlearning;
   MaskRecipe mask = {};
+  GuideChange guide = {};  // of guided ones
+
+  [[nodiscard]] bool guided() const { return method.starts_with("guided"); }
 };
 
 struct VisionPlan {
@@ -33,7 +37,7 @@ struct VisionPlan {
 // "vision" and "requests" of an experiment's settings.
 void read_plan(ConfigReader& reader, VisionPlan& plan);
 
-// Adds before, mask-only, ours and exact of a request: what most tables compare.
+// Adds before, mask-only, ours, guided and exact of a request: what most tables compare.
 void add_comparison(VisionPlan& plan, size_t request);
 
 class VisionExperiment : public Experiment {

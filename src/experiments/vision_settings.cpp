@@ -72,7 +72,7 @@ Result<std::vector<ForgetRequest>> parse_requests(const json& list, const std::s
     double damping = 0;
     ConfigReader reader(item, where);
     reader.read("name", request.name).read("title", request.title).read("forget", request.forget);
-    reader.read_if_there("damping", damping);
+    reader.read_if_there("damping", damping).read_if_there("overlap", request.overlap);
     reader.require(is_variant_name(request.name), "name", "has characters that a file's name cannot have");
     reader.require(damping >= 0, "damping", "cannot be negative");
     ZKAPEX_CHECK(reader.finish());

@@ -23,6 +23,7 @@ struct ForgetRequest {
   std::string forget;  // see SplitOptions
   // Where it differs from the settings' (the paper tunes compensation by the kind of request).
   std::optional<double> damping;
+  bool overlap = false;  // clients have drawings of the forgotten classes
 
   [[nodiscard]] bool by_class() const { return forget.starts_with("class"); }
 };

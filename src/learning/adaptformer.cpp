@@ -12,7 +12,6 @@ namespace zkapex {
 
 namespace {
 constexpr const char* kDescription = "adaptformer.json";
-constexpr const char* kTensors = "adaptformer.safetensors";
 }  // namespace
 
 void add_adaptformer(Model& model, const AdaptFormerOptions& options) {
@@ -36,6 +35,8 @@ void add_adaptformer(Model& model, const AdaptFormerOptions& options) {
   }
 }
 
+bool is_of_branch(std::string_view name) { return name.starts_with("adaptformer."); }
+
 std::vector<Parameter> adaptformer_parameters(const Model& model) {
   std::vector<Parameter> out;
   for (const AdapterBranch& branch : model.adapters()) {
@@ -52,10 +53,10 @@ Status save_adaptformer(const Model& model, const std::filesystem::path& directo
   const AdapterBranch& first = model.adapters().front();
   const nlohmann::json description = {{"bottleneck", first.down.weight.size(0)}, {"scale", first.scale}};
   ZKAPEX_CHECK(write_json(directory / kDescription, description));
-  return write_tensors(directory / kTensors, adaptformer_parameters(model));
+  return write_tensors(directory / kBranchesFile, adaptformer_parameters(model));
 }
 
-Status load_adaptformer(Model& model, const std::filesystem::path& directory) {
+Status load_adaptformer(Model& model, const std::filesystem::path& directory, const Checkpoint& weights) {
   if (!std::filesystem::exists(directory / kDescription)) return Done{};
   ZKAPEX_TRY(const nlohmann::json description, read_json(directory / kDescription));
   AdaptFormerOptions options;
@@ -65,12 +66,15 @@ Status load_adaptformer(Model& model, const std::filesystem::path& directory) {
     return error("{}: 'bottleneck' is {}, not a size", kDescription, options.bottleneck);
   }
   add_adaptformer(model, options);
-  ZKAPEX_TRY(const Checkpoint file, Checkpoint::open(directory / kTensors));
+  std::optional<Checkpoint> own;
+  if (!weights.find(model.adapters().front().down.name + ".weight")) {
+    ZKAPEX_TRY(own, Checkpoint::open(directory / kBranchesFile));
+  }
   const at::NoGradGuard no_grad;
   for (const Parameter& p : adaptformer_parameters(model)) {
-    ZKAPEX_TRY(const TensorView view, file.get(p.name));
+    ZKAPEX_TRY(const TensorView view, (own ? *own : weights).get(p.name));
     ZKAPEX_TRY(const Tensor value, read_tensor(view));
-    if (value.sizes() != p.value.sizes()) return error("{}: tensor '{}' does not fit the model", kTensors, p.name);
+    if (value.sizes() != p.value.sizes()) return error("tensor '{}' does not fit {}", p.name, kDescription);
     p.value.copy_(value);
   }
   return Done{};

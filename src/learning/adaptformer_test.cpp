@@ -25,7 +25,7 @@ TEST(AdaptFormer, RefusesFilesThatDoNotFit) {
   EXPECT_NE(with_bottleneck(0).find("'bottleneck' is 0, not a size"), std::string::npos);
   EXPECT_NE(with_bottleneck((1 << 20) + 1).find("'bottleneck' is 1048577, not a size"), std::string::npos);
   // One row would be spread over two.
-  EXPECT_NE(with_bottleneck(2).find("'adaptformer.0.down.weight' does not fit the model"), std::string::npos);
+  EXPECT_NE(with_bottleneck(2).find("'adaptformer.0.down.weight' does not fit adaptformer.json"), std::string::npos);
 }
 
 }  // namespace

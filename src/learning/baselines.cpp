@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 
-#include "data/shuffle.h"
+#include "learning/cycle.h"
 #include "learning/torch.h"
 #include "learning/training_state.h"
 
@@ -16,32 +15,6 @@ namespace {
 Tensor cross_entropy(const Model& model, const Batch& batch) {
   return model.sample_losses(model.logits(batch.inputs, {.training = true}), batch.labels).mean();
 }
-
-// Batches of a set in an order of their own per epoch, by number and without end.
-class Cycle {
- public:
-  Cycle(const Samples& samples, int64_t batch, uint64_t seed) : samples_(samples), batch_(batch), seed_(seed) {}
-
-  [[nodiscard]] int64_t batches_per_epoch() const { return (samples_.size() + batch_ - 1) / batch_; }
-
-  Result<Batch> at(int64_t number) {
-    const int64_t epoch = number / batches_per_epoch(), first = number % batches_per_epoch() * batch_;
-    if (epoch != epoch_) {
-      order_.resize(static_cast<size_t>(samples_.size()));
-      std::iota(order_.begin(), order_.end(), int64_t{0});
-      shuffle(order_, derived_seed(seed_, static_cast<uint64_t>(epoch)));
-      epoch_ = epoch;
-    }
-    const int64_t count = std::min(batch_, samples_.size() - first);
-    return samples_.batch({&order_[static_cast<size_t>(first)], static_cast<size_t>(count)});
-  }
-
- private:
-  const Samples& samples_;
-  int64_t batch_, epoch_ = -1;
-  uint64_t seed_;
-  std::vector<int64_t> order_;
-};
 
 // One step of a method: the loss to go down, and how many samples count as its work.
 struct StepLoss {

@@ -69,7 +69,7 @@ TEST(IdxImages, AreGreyWithALabelEach) {
     const int bytes = std::accumulate(images.begin(), images.end(), 1, std::multiplies<>());
     write_idx(directory.path() / "train-images-idx3-ubyte", images, std::string(static_cast<size_t>(bytes), 0));
     write_idx(directory.path() / "train-labels-idx1-ubyte", {labels}, std::string(static_cast<size_t>(labels), 0));
-    return refusal(open_dataset({DataSource::Kind::kIdx, directory.path(), "train", false}, format));
+    return refusal(open_dataset({DataSource::Kind::kIdx, directory.path(), "train", Style::kPhoto}, format));
   };
   EXPECT_EQ(message({2, 4, 4}, 2), "(accepted)");
   for (const std::vector<int>& shape : {std::vector<int>{2, 4, 4, 1}, {0, 4, 4}, {2, 0, 4}, {2, 4, 0}}) {
@@ -148,7 +148,7 @@ TEST(Samples, CheckThemselvesAgainstSourceAndModel) {
   EXPECT_EQ(seen, 13);
   const InputFormat format{.preprocessing = Preprocessing::for_model(8, 1), .tokenizer = {}};
   const auto message = [&](std::vector<int64_t> indices, int64_t classes) {
-    const SampleSet set{{DataSource::Kind::kIdx, directory.path(), "train", false}, std::move(indices)};
+    const SampleSet set{{DataSource::Kind::kIdx, directory.path(), "train", Style::kPhoto}, std::move(indices)};
     return refusal(Samples::open(set, format, tiny_vit_config(classes)));
   };
   EXPECT_NE(message({}, 3).find("is empty"), std::string::npos);

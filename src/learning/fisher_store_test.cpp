@@ -130,7 +130,7 @@ TEST_F(FisherStore, LayoutsOfOtherModelsAreRefused) {
   const CoverPatterns mlp = *cover_preset("vit");
   std::vector<TensorInfo> tensors = tensors_;
   tensors.pop_back();
-  EXPECT_NE(refusal(covered_by(*model_, layout(tensors, mlp))).find("tensors, the model"), std::string::npos);
+  EXPECT_NE(refusal(covered_by(*model_, layout(tensors, mlp))).find("tensors of the model's"), std::string::npos);
   tensors = tensors_;
   tensors[0].name = "stranger";
   EXPECT_NE(refusal(covered_by(*model_, layout(tensors, mlp))).find("no tensor 'stranger'"), std::string::npos);

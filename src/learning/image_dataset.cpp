@@ -36,7 +36,7 @@ class ImageDataset : public Dataset {
             failure = read.error();
             return;
           }
-          preprocess(drawn(*read), how_, pixels + k * area);
+          preprocess(styled(*read, source_.style, static_cast<uint64_t>(index)), how_, pixels + k * area);
           labels[k] = catalog_.labels[static_cast<size_t>(index)];
         }
       });
@@ -50,8 +50,6 @@ class ImageDataset : public Dataset {
   Catalog catalog_;
 
  private:
-  [[nodiscard]] Image drawn(const Image& photo) const { return source_.sketched ? sketch(photo) : photo; }
-
   Preprocessing how_;
   DataSource source_;
 };

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "learning/head_attention.h"
 #include "learning/torch.h"
 
 namespace zkapex {
@@ -42,15 +43,22 @@ Tensor AdapterBranch::operator()(const Tensor& x, const Pass& pass) const {
 }
 
 Tensor Attention::operator()(const Tensor& x, const Tensor& causal, const Pass& pass) const {
-  const int64_t n = x.size(0), t = x.size(1), width = query.weight.size(0);
-  const auto split = [&](const Tensor& y) { return y.view({n, t, heads, width / heads}).transpose(1, 2); };
+  return asked(x, x, causal, pass);
+}
+
+Tensor Attention::first(const Tensor& x, const Pass& pass) const { return asked(x.narrow(1, 0, 1), x, {}, pass); }
+
+Tensor Attention::asked(const Tensor& asking, const Tensor& x, const Tensor& causal, const Pass& pass) const {
+  const Tensor q = query(asking, pass), k = key(x, pass), v = value(x, pass);
+  const bool drops = pass.training && dropout > 0;
+  if (!causal.defined() && !drops && few_tokens(x, heads)) return output(attend(q, k, v, heads), pass);
+  const int64_t n = q.size(0), t = q.size(1), width = q.size(2);
+  const auto split = [&](const Tensor& y) { return y.view({n, y.size(1), heads, width / heads}).transpose(1, 2); };
   const double scale = 1.0 / std::sqrt(static_cast<double>(width / heads));
-  const Tensor q = split(query(x, pass) * scale), k = split(key(x, pass)), v = split(value(x, pass));
-  Tensor scores = at::matmul(q, k.transpose(-2, -1));
+  Tensor scores = at::matmul(split(q * scale), split(k).transpose(-2, -1));
   if (causal.defined()) scores = scores.masked_fill(causal, -std::numeric_limits<double>::infinity());
   const Tensor weights = zkapex::dropout(at::softmax(scores, -1), dropout, pass);
-  const Tensor joined = at::matmul(weights, v).transpose(1, 2).reshape({n, t, width});
-  return output(joined, pass);
+  return output(at::matmul(weights, split(v)).transpose(1, 2).reshape({n, t, width}), pass);
 }
 
 }  // namespace zkapex

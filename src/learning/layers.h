@@ -79,6 +79,11 @@ struct Attention {
 
   // x is [n, t, hidden]. `causal` is undefined, or a [t, t] mask that is true where attention is forbidden.
   [[nodiscard]] Tensor operator()(const Tensor& x, const Tensor& causal, const Pass& pass) const;
+  // What the first token alone gets, [n, 1, hidden].
+  [[nodiscard]] Tensor first(const Tensor& x, const Pass& pass) const;
+
+ private:
+  [[nodiscard]] Tensor asked(const Tensor& asking, const Tensor& x, const Tensor& causal, const Pass& pass) const;
 };
 
 [[nodiscard]] Tensor dropout(const Tensor& x, double probability, const Pass& pass);

@@ -1,6 +1,7 @@
 // Between the layout's coordinates and the tensors of a model.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,9 @@ namespace zkapex {
 
 // One uint8 tensor per covered weight, in that order.
 [[nodiscard]] Result<std::vector<Tensor>> mask_tensors(const Mask& mask, const Deployment& deployment);
+// The same of coordinates that are known to be the layout's, in increasing order.
+[[nodiscard]] std::vector<Tensor> support_tensors(std::span<const uint64_t> support, const Layout& layout);
+// Δ of a request with a guide, one float tensor per covered weight, in that order.
+[[nodiscard]] Result<std::vector<Tensor>> guide_tensors(const Mask& request, const Deployment& deployment);
 
 }  // namespace zkapex

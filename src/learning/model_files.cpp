@@ -51,7 +51,8 @@ Status fill_all(Model& model, const Checkpoint& checkpoint, bool new_classifier)
     ZKAPEX_CHECK(fill(parameter, found->second));
   }
   for (const auto& [name, view] : tensors) {
-    if (!model.parameters().find(name) && !is_unused(config, name)) {
+    const bool in_branch = is_of_branch(name) && !model.adapters().empty();
+    if (!model.parameters().find(name) && !in_branch && !is_unused(config, name)) {
       return error("tensor '{}' of the checkpoint is not a part of the model that config.json describes", view.name());
     }
   }
@@ -77,8 +78,8 @@ Result<std::unique_ptr<Model>> load(const fs::path& directory, const LoadOptions
   std::unique_ptr<Model> model = make_model(config, options.placement);
   const bool new_classifier = needs_new_classifier(checkpoint, options);
   if (new_classifier) initialize(*model, options.seed);
+  ZKAPEX_CHECK(load_adaptformer(*model, directory, checkpoint));
   ZKAPEX_CHECK(fill_all(*model, checkpoint, new_classifier));
-  ZKAPEX_CHECK(load_adaptformer(*model, directory));
   return model;
 }
 

@@ -55,7 +55,7 @@ inline void write_synthetic_idx(const std::filesystem::path& directory, const st
 inline Samples open_samples(const std::filesystem::path& directory, const std::string& part,
                             std::vector<int64_t> indices) {
   const InputFormat format{.preprocessing = Preprocessing::for_model(8, 1), .tokenizer = {}};
-  const SampleSet set{{DataSource::Kind::kIdx, directory, part, false}, std::move(indices)};
+  const SampleSet set{{DataSource::Kind::kIdx, directory, part, Style::kPhoto}, std::move(indices)};
   return *Samples::open(set, format, tiny_vit_config());
 }
 

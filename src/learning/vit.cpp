@@ -39,12 +39,14 @@ Tensor Vit::logits(const Tensor& inputs, const Pass& pass) const {
   Tensor x = dropout(tokens + positions_, config_.hidden_dropout, pass);
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const Block& block = blocks_[i];
-    const Tensor attended = block.attention(block.attention_norm(x), {}, pass);
-    x = x + dropout(attended, config_.hidden_dropout, pass);
+    const Tensor normed = block.attention_norm(x);
+    // The classifier sees the first token alone, so the last block makes no other.
+    const bool last = i + 1 == blocks_.size();
+    const Tensor attended = last ? block.attention.first(normed, pass) : block.attention(normed, {}, pass);
+    x = (last ? x.narrow(1, 0, 1) : x) + dropout(attended, config_.hidden_dropout, pass);
     x = x + mlp(i, block.mlp_norm(x), x, pass);
   }
-  return classifier_(final_norm_(x.select(1, 0)),
-                     pass);  // the norm acts on each token alone: that of the class suffices
+  return classifier_(final_norm_(x.select(1, 0)), pass);
 }
 
 Tensor Vit::sample_losses(const Tensor& logits, const Tensor& labels) const {

@@ -1,13 +1,14 @@
 #include "parties/client.h"
 
-#include "parties/memory_plan.h"
+#include <algorithm>
 
 namespace zkapex {
 
 namespace {
 
 // θ_u = θ_p but for zeros where the mask is.
-Result<AppliedOperator> apply_mask(const Client& client, const Mask& mask, UnlearnedModel after, Progress& progress) {
+Result<AppliedOperator> apply_mask(const Client& client, const Mask& mask, UnlearnedModel after,
+                                   WorkProgress& progress) {
   const Layout& layout = client.deployment->layout();
   AppliedOperator out{std::move(after), {}};
   std::vector<int64_t> theta;
@@ -20,7 +21,7 @@ Result<AppliedOperator> apply_mask(const Client& client, const Mask& mask, Unlea
       theta[mask.support[next] - block.first_coordinate] = 0;
     }
     ZKAPEX_CHECK(out.after.set_block(block, theta, 0));
-    progress.advance();
+    ZKAPEX_CHECK(progress.advance());
   }
   out.summary.blocks = layout.blocks();
   return out;
@@ -28,30 +29,22 @@ Result<AppliedOperator> apply_mask(const Client& client, const Mask& mask, Unlea
 
 }  // namespace
 
-Result<RegistrationPlan> plan_registration(const Deployment& deployment, const WorkSettings& settings) {
-  const Layout& layout = deployment.layout();
-  const MemoryPlan memory(layout, settings.memory);
-  return RegistrationPlan::make(deployment, cut_rows(layout.rows(), memory.rows_per_segment(false)));
+Estimate estimate_registration(const Deployment& deployment, const RegistrationPlan& plan,
+                               const WorkSettings& settings) {
+  return estimate_registration(deployment, plan, registration_batch(deployment, plan, settings), *settings.pool,
+                               Rates::measure());
 }
 
-Result<WindowPlan> plan_window(const Deployment& deployment, const Mask& mask, const WorkSettings& settings) {
-  const Layout& layout = deployment.layout();
-  const MemoryPlan memory(layout, settings.memory);
-  const uint64_t rows = memory.rows_per_segment(mask.guidance.has_value());
-  return WindowPlan::make(deployment, mask, cut_rows(layout.rows(), rows));
-}
-
-Result<NewRegistration> make_registration(const Deployment& deployment, const std::string& client,
+Result<NewRegistration> make_registration(const Deployment& deployment, const BaseRows* base, const std::string& client,
                                           const RegistrationPlan& plan, const ModelReader& model,
                                           const Path& scratch_folder, const Generators& generators,
                                           const WorkSettings& settings) {
-  const MemoryPlan memory(deployment.layout(), settings.memory);
   ZKAPEX_TRY(Scratch scratch, Scratch::in(scratch_folder));
-  Progress progress(settings.progress, "registering", "parts", plan.shape().forks.size());
-  ZKAPEX_TRY(
-      ProvedRegistration proved,
-      prove_registration({&deployment, client}, plan, model, memory.registration_batch(), generators, *settings.pool,
-                         {.scratch = std::move(scratch), .progress = [&] { progress.advance(); }}));
+  WorkProgress progress(settings, "registering", "parts", plan.shape().forks.size());
+  ZKAPEX_TRY(ProvedRegistration proved,
+             prove_registration({&deployment, client, base}, plan, model,
+                                registration_batch(deployment, plan, settings), generators, *settings.pool,
+                                {.scratch = std::move(scratch), .progress = [&] { return progress.advance(); }}));
   RegistrationFile file{deployment.digest(), client, plan.cut(), proved.proof.encode()};
   auto registered = assume_registration(deployment, file);
   if (!registered) return error("{}", registered.error().detail);
@@ -61,15 +54,15 @@ Result<NewRegistration> make_registration(const Deployment& deployment, const st
 Result<AppliedOperator> apply_operator(const Client& client, const Mask& mask, const Path& scratch,
                                        const WorkSettings& settings) {
   const Layout& layout = client.deployment->layout();
-  Progress progress(settings.progress, "unlearning", "blocks", layout.blocks());
+  WorkProgress progress(settings, "unlearning", "blocks", layout.blocks());
   ZKAPEX_TRY(UnlearnedModel after, UnlearnedModel::make(*client.deployment, scratch));
   if (mask.op == Operator::kMaskOnly) return apply_mask(client, mask, std::move(after), progress);
   AppliedOperator out{std::move(after), {}};
   const BlockReader blocks = [&](uint64_t index, std::span<int64_t> theta) {
     return client.read(layout.block(index).first_coordinate, theta);
   };
-  const BlockSink sink = [&](uint64_t index, std::span<const int64_t> theta, const ObsOutcome& outcome) {
-    progress.advance();
+  const BlockSink sink = [&](uint64_t index, std::span<const int64_t> theta, const ObsOutcome& outcome) -> Status {
+    ZKAPEX_CHECK(progress.advance());
     return out.after.set_block(layout.block(index), theta, outcome.residual);
   };
   ZKAPEX_TRY(out.summary, apply_group_obs(*client.deployment, mask, *client.store, blocks, sink, *settings.pool));
@@ -81,17 +74,33 @@ Result<ProvedWindow> attest_window(const Client& client, const Mask& mask, const
                                    const Generators& generators, const WorkSettings& settings, Tamper* tamper) {
   const Deployment& deployment = *client.deployment;
   const ClientModel before(deployment, client.read, *client.store);
+  Stopwatch watch;
+  Timings seconds;
   ZKAPEX_TRY(const WindowBits bits, WindowBits::make(deployment, mask, plan, before, after, *settings.pool));
   const ClientRecord& record = client.record;
   const WindowStatement statement = window_statement(deployment, record.registered, record.current, mask);
   ZKAPEX_TRY(Scratch scratch, Scratch::in(scratch_folder));
-  Progress progress(settings.progress, "proving", "parts", plan.shape().forks.size());
+  watch.lap(seconds, "rules");
+  const size_t parts = plan.shape().forks.size();
+  WorkProgress progress(settings, "proving", "parts", parts);
+  size_t done = 0;
+  const auto advance = [&] {
+    ++done;
+    if (done == plan.segments().size()) watch.lap(seconds, "segments");
+    if (done == parts) watch.lap(seconds, "range");
+    return progress.advance();
+  };
   ZKAPEX_TRY(WindowProof proved,
              prove_window(statement, plan, bits, before, client.openings, generators, *settings.pool,
-                          {.scratch = std::move(scratch), .progress = [&] { progress.advance(); }, .tamper = tamper}));
+                          {.scratch = std::move(scratch), .progress = advance, .tamper = tamper}));
+  watch.lap(seconds, "opening");
+  auto segments = std::ranges::find(seconds.parts, "segments", [](const auto& part) { return part.first; });
+  segments->second -= proved.commit_seconds + proved.project_seconds;
+  seconds.parts.insert(segments, {{"commit", proved.commit_seconds}, {"project", proved.project_seconds}});
   return ProvedWindow{{deployment.digest(), record.registered.digest, mask.digest(), record.current.digest(),
                        record.registered.client, mask.window, plan.segmentation(), proved.proof.encode()},
-                      std::move(proved.blindings)};
+                      std::move(proved.blindings),
+                      std::move(seconds)};
 }
 
 Result<ModelCommitment> check_own_proof(const Client& client, const Mask& mask, const ProofFile& file,

@@ -4,16 +4,17 @@
 
 #include "attestation/registration_prover.h"
 #include "attestation/window_prover.h"
+#include "base/stopwatch.h"
 #include "parties/client_model.h"
+#include "parties/memory_plan.h"
 #include "parties/provider.h"
 #include "parties/work.h"
 #include "unlearning/apply.h"
 
 namespace zkapex {
 
-// Cut to the memory that there is.
-[[nodiscard]] Result<RegistrationPlan> plan_registration(const Deployment& deployment, const WorkSettings& settings);
-[[nodiscard]] Result<WindowPlan> plan_window(const Deployment& deployment, const Mask& mask,
+// With what there is to commit to the curvature, and the rates of this machine.
+[[nodiscard]] Estimate estimate_registration(const Deployment& deployment, const RegistrationPlan& plan,
                                              const WorkSettings& settings);
 
 struct NewRegistration {
@@ -21,11 +22,11 @@ struct NewRegistration {
   Registered registered;
   ProvedRegistration proved;  // blindings and seconds; its proof is in the file
 };
-// `scratch`: a folder on disk.
-[[nodiscard]] Result<NewRegistration> make_registration(const Deployment& deployment, const std::string& client,
-                                                        const RegistrationPlan& plan, const ModelReader& model,
-                                                        const Path& scratch, const Generators& generators,
-                                                        const WorkSettings& settings);
+// `base`: θ0, where the deployment has an anchor. `scratch`: a folder on disk.
+[[nodiscard]] Result<NewRegistration> make_registration(const Deployment& deployment, const BaseRows* base,
+                                                        const std::string& client, const RegistrationPlan& plan,
+                                                        const ModelReader& model, const Path& scratch,
+                                                        const Generators& generators, const WorkSettings& settings);
 
 // A registered client when a window begins. What it points to outlives it.
 struct Client {
@@ -46,6 +47,7 @@ struct AppliedOperator {
 struct ProvedWindow {
   ProofFile file;
   SecretVector<Scalar> blindings;  // of Com(θ_u)
+  Timings seconds;                 // of the parts, in order
 };
 [[nodiscard]] Result<ProvedWindow> attest_window(const Client& client, const Mask& mask, const WindowPlan& plan,
                                                  const UnlearnedModel& after, const Path& scratch,

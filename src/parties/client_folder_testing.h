@@ -76,6 +76,7 @@ class ClientTest : public ::testing::Test {
     const auto report = register_client({.deployment = at("deployment.zka"),
                                          .model = at("model.safetensors"),
                                          .store = at("store.zka"),
+                                         .base = world_->base_file(),
                                          .client = "registered",
                                          .out = client()},
                                         settings);

@@ -14,9 +14,6 @@ namespace zkapex {
 // Reads covered weights of a checkpoint by coordinate, of one tensor at a time. Both outlive it.
 [[nodiscard]] CoordinateReader checkpoint_coordinates(const Deployment& deployment, const Checkpoint& model);
 
-// Whole rows, from a number on.
-using RowReader = std::function<Status(uint64_t first_row, std::span<int64_t> out)>;
-
 class ClientModel : public ModelReader {
  public:
   // All outlive this. The store was made for the deployment. `others` gives whole rows of the tensors that are not

@@ -9,6 +9,7 @@
 
 #include "attestation/inputs.h"
 #include "curvature/store.h"
+#include "parties/base_model.h"
 #include "parties/client_window.h"
 #include "parties/provider.h"
 #include "parties/register_client.h"
@@ -34,9 +35,11 @@ struct World {
     std::filesystem::remove_all(folder);  // of a process that crashed and had the same number
     std::filesystem::create_directories(folder);
     settings.pool = &pool;
+    write_models();
+    deployment = *anchor_deployment(deployment, *Checkpoint::open(base_file()), {}, {}, pool);
+    base = *open_base(base_file(), deployment, pool);
     const Bytes bytes = deployment.serialize();
     EXPECT_TRUE(write_file(folder / "deployment.zka", bytes).ok());
-    write_model();
     write_store();
     mask.deployment = deployment.digest();
     mask.window = "w1";
@@ -61,6 +64,7 @@ struct World {
     const auto begun = register_client({.deployment = folder / "deployment.zka",
                                         .model = folder / "model.safetensors",
                                         .store = folder / "store.zka",
+                                        .base = base_file(),
                                         .client = client,
                                         .out = folder / client},
                                        settings);
@@ -93,16 +97,25 @@ struct World {
     return {.pull = 50, .progress = 100, .distance = 1000, .distance_removed = 5000, .guide = maker.finish()};
   }
 
-  void write_model() {
-    Bytes weights, others;
+  [[nodiscard]] Path base_file() const { return folder / "base.safetensors"; }
+
+  // The client's, and a base model near it.
+  void write_models() {
     std::vector<double> values(25);
     for (double& v : values) v = static_cast<double>(rng() % 2000) / 1000 - 1;
-    EXPECT_TRUE(append_elements(Dtype::kF64, values, weights).ok());
-    EXPECT_TRUE(append_elements(Dtype::kF64, std::vector<double>{1, 2, 3}, others).ok());
-    EXPECT_TRUE(write_checkpoint(folder / "model.safetensors",
+    write_model("model.safetensors", values, {1, 2, 3});
+    for (double& v : values) v += static_cast<double>(rng() % 200) / 1000 - 0.1;
+    write_model("base.safetensors", values, {1.25, 2, 2.5});
+  }
+  void write_model(const std::string& file, const std::vector<double>& covered,
+                   const std::vector<double>& other) const {
+    Bytes weights, others;
+    EXPECT_TRUE(append_elements(Dtype::kF64, covered, weights).ok());
+    EXPECT_TRUE(append_elements(Dtype::kF64, other, others).ok());
+    EXPECT_TRUE(write_checkpoint(folder / file,
                                  {TensorSource::of({"covered", Dtype::kF64, {5, 5}}, weights),
                                   TensorSource::of({"other", Dtype::kF64, {3}}, others)},
-                                 {})
+                                 {}, {.overwrite = true})
                     .ok());
   }
 
@@ -122,6 +135,7 @@ struct World {
   Path folder = Path(::testing::TempDir()) / fmt::format("zkapex-world-{}", ::getpid());
   WorkSettings settings;
   Deployment deployment = small_deployment();
+  BaseRows base;
   Mask mask;
   RegistrationFile registration;
   std::optional<Registered> registered;

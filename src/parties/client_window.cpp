@@ -45,6 +45,7 @@ ClientSecret state_after(const WindowInputs& inputs, ModelCommitment next, Secre
   const ClientSecret& secret = inputs.state.secret();
   return ClientSecret{.deployment = secret.deployment,
                       .registration = secret.registration,
+                      .update = secret.update,
                       .client = secret.client,
                       .model_file = std::filesystem::absolute(inputs.model_file).string(),
                       .store_file = std::filesystem::absolute(inputs.store_file).string(),
@@ -58,14 +59,28 @@ ClientSecret state_after(const WindowInputs& inputs, ModelCommitment next, Secre
 
 }  // namespace
 
+Result<Registered> read_registered(const ClientFolder& folder, const Deployment& deployment,
+                                   const ClientSecret& secret) {
+  if (secret.update != Sha256::Digest{}) {
+    ZKAPEX_TRY(Registered updated, read_public_file<Registered>(folder.updated()));
+    if (updated.digest != secret.registration || updated.model.update != secret.update)
+      return error("{} is not of the last update of this secret", folder.updated().string());
+    return updated;
+  }
+  ZKAPEX_TRY(const RegistrationFile file, read_public_file<RegistrationFile>(folder.registration()));
+  if (file.digest() != secret.registration)
+    return error("{} is not the registration of this secret", folder.registration().string());
+  auto registered = assume_registration(deployment, file);
+  if (!registered) return error("this client's registration: {}", registered.error().detail);
+  return *std::move(registered);
+}
+
 Result<WindowInputs> WindowInputs::open(const WindowSources& sources) {
   const ClientFolder folder{sources.client};
   ZKAPEX_TRY(Deployment deployment, read_deployment(folder.deployment()));
-  ZKAPEX_TRY(RegistrationFile registration, read_public_file<RegistrationFile>(folder.registration()));
   ZKAPEX_TRY(OpenSecret state, OpenSecret::open(folder.secret(), deployment));
   const ClientSecret& secret = state.secret();
-  if (registration.digest() != secret.registration)
-    return error("{} is not the registration of this secret", folder.registration().string());
+  ZKAPEX_TRY(Registered registered, read_registered(folder, deployment, secret));
   ZKAPEX_TRY(Mask mask, read_mask(sources.mask, deployment));
   ZKAPEX_TRY(std::optional<Mask> last_mask, read_last_mask(folder, secret, deployment));
   if (const Status allowed = check_history(secret, last_mask, mask); !allowed)
@@ -77,28 +92,31 @@ Result<WindowInputs> WindowInputs::open(const WindowSources& sources) {
   if (!same) return same.error().within(model_file.string());
   ZKAPEX_TRY(Path store_file, registered_file(secret.store_file, sources.store, "curvature store", "--curvature"));
   ZKAPEX_TRY(StoreReader store, open_store(store_file, deployment));
-  return WindowInputs{std::move(deployment), std::move(registration), std::move(state),      std::move(mask),
-                      std::move(last_mask),  std::move(model_file),   std::move(store_file), std::move(model),
+  return WindowInputs{std::move(deployment), std::move(registered), std::move(state),      std::move(mask),
+                      std::move(last_mask),  std::move(model_file), std::move(store_file), std::move(model),
                       std::move(store),      sources.max_guide};
 }
 
 Result<Client> WindowInputs::client() const {
-  auto registered = assume_registration(deployment, registration);
-  if (!registered) return error("this client's registration: {}", registered.error().detail);
   const ClientSecret& secret = state.secret();
-  ModelCommitment current{registered->digest, secret.windows, secret.rows};
+  ModelCommitment current{registered.digest, secret.update, secret.windows, secret.rows};
   return Client{&deployment,
-                {*std::move(registered), std::move(current), last_mask},
+                {registered, std::move(current), last_mask},
                 [this](uint64_t first, std::span<int64_t> out) { return state.read(first, out); },
                 &store,
                 {{secret.model_blindings.data(), secret.model_blindings.size()},
                  {secret.curvature_blindings.data(), secret.curvature_blindings.size()}}};
 }
 
+Estimate estimate_of(const WindowInputs& inputs, const WindowPlan& plan, ThreadPool& pool) {
+  return estimate_window(inputs.deployment, plan, inputs.mask.support.size(), pool, Rates::measure());
+}
+
 Result<ComputedWindow> compute_window(const WindowInputs& inputs, const Path& scratch, const WorkSettings& settings,
                                       Timings& seconds) {
   Stopwatch watch;
   ZKAPEX_TRY(const WindowPlan plan, plan_window(inputs.deployment, inputs.mask, settings));
+  if (settings.announce) settings.announce(estimate_of(inputs, plan, *settings.pool));
   const Generators generators = load_generators(plan.shape().generators(), settings);
   ZKAPEX_TRY(const Client client, inputs.client());
   ZKAPEX_CHECK(check_guide(client, inputs.mask, inputs.max_guide));

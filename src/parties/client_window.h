@@ -20,11 +20,15 @@ struct WindowSources {
   Decimal max_guide = kMaxGuide;
 };
 
+// What the client's windows are verified against, as the provider has it: from its registration, or its last update.
+[[nodiscard]] Result<Registered> read_registered(const ClientFolder& folder, const Deployment& deployment,
+                                                 const ClientSecret& secret);
+
 // All that a window needs, read and checked: the files belong together, the window was not applied before, its mask
 // keeps what the last one removed, and where no operator reaches the checkpoint is the one that was registered.
 struct WindowInputs {
   Deployment deployment;
-  RegistrationFile registration;
+  Registered registered;
   OpenSecret state;
   Mask mask;
   std::optional<Mask> last_mask;  // of the last window that was settled
@@ -44,6 +48,8 @@ struct ComputedWindow {
   ClientSecret next;  // what opens the model after the window
   ObsSummary summary;
 };
+
+[[nodiscard]] Estimate estimate_of(const WindowInputs& inputs, const WindowPlan& plan, ThreadPool& pool);
 
 // Refused: a guide beyond the limit. The proof was verified, as the provider will. `scratch`: a folder on disk.
 [[nodiscard]] Result<ComputedWindow> compute_window(const WindowInputs& inputs, const Path& scratch,

@@ -8,6 +8,7 @@
 namespace zkapex {
 
 void describe(const Deployment& deployment, nlohmann::ordered_json& values);
+[[nodiscard]] std::vector<std::string> covered_names(const Deployment& deployment);
 // Nothing where there is none.
 void describe(const std::optional<Guidance>& guidance, nlohmann::ordered_json& values);
 

@@ -21,6 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const zkapex::ByteView input(data, size);
   fuzz<zkapex::RegistrationFile>(input);
   fuzz<zkapex::ProofFile>(input);
+  fuzz<zkapex::UpdateFile>(input);
   fuzz<zkapex::ModelCommitment>(input);
   fuzz<zkapex::Registered>(input);
   if (const auto secret = zkapex::decode_secret_header(input);

@@ -19,7 +19,7 @@ class FilesTest : public ::testing::Test {
   }
 
   static Result<Registered, Rejection> open(const RegistrationFile& file) {
-    return verify_registration_file(world_->deployment, file, world_->generators, world_->pool);
+    return verify_registration_file(world_->deployment, &world_->base, file, world_->generators, world_->pool);
   }
   static Result<ModelCommitment, Rejection> verify(const Mask& mask, const ProofFile& file) {
     const Registered& registered = *world_->registered;
@@ -72,7 +72,7 @@ TEST_F(FilesTest, HonestFilesAreAcceptedAndEncodeToThemselves) {
   EXPECT_TRUE(verify(world_->mask, world_->proof).ok());
   EXPECT_EQ(RegistrationFile::decode(world_->registration.encode())->encode(), world_->registration.encode());
   EXPECT_EQ(ProofFile::decode(world_->proof.encode())->encode(), world_->proof.encode());
-  const ModelCommitment commitment{world_->registration.digest(), {{"w1", {}}, {"w2", {}}}, {{}, {}}};
+  const ModelCommitment commitment{world_->registration.digest(), {}, {{"w1", {}}, {"w2", {}}}, {{}, {}}};
   EXPECT_EQ(ModelCommitment::decode(commitment.encode())->encode(), commitment.encode());
   const Registered registered = *Registered::decode(world_->registered->encode());
   EXPECT_EQ(registered.encode(), world_->registered->encode());
@@ -83,7 +83,7 @@ TEST_F(FilesTest, NoChangedByteIsRead) {
   expect_no_flip_is_read<RegistrationFile>(world_->registration.encode());
   expect_no_flip_is_read<ProofFile>(world_->proof.encode());
   expect_no_flip_is_read<Registered>(world_->registered->encode());
-  expect_no_flip_is_read<ModelCommitment>(ModelCommitment{{}, {{"w1", {}}}, {{}, {}}}.encode());
+  expect_no_flip_is_read<ModelCommitment>(ModelCommitment{{}, {}, {{"w1", {}}}, {{}, {}}}.encode());
   const Bytes mask = world_->mask.serialize();
   for (size_t at = 0; at < mask.size(); ++at) {
     Bytes changed = mask;
@@ -203,10 +203,10 @@ TEST_F(FilesTest, SecretsThatDoNotFitAreRefused) {
   };
   EXPECT_TRUE(says(refusal({}), "not a client's secret"));
   EXPECT_TRUE(says(refusal(file("ZKAPEXSD", 1, 0)), "not a client's secret"));
-  EXPECT_TRUE(says(refusal(file("ZKAPEXSC", 3, 0)), "version 3"));
-  EXPECT_TRUE(says(refusal(file("ZKAPEXSC", 2, 1)), "the file is truncated"));
-  EXPECT_TRUE(says(refusal(file("ZKAPEXSC", 2, ~uint64_t{0})), "the file is truncated"));
-  Bytes damaged = file("ZKAPEXSC", 2, 0);
+  EXPECT_TRUE(says(refusal(file("ZKAPEXSC", 2, 0)), "version 2"));
+  EXPECT_TRUE(says(refusal(file("ZKAPEXSC", 3, 1)), "the file is truncated"));
+  EXPECT_TRUE(says(refusal(file("ZKAPEXSC", 3, ~uint64_t{0})), "the file is truncated"));
+  Bytes damaged = file("ZKAPEXSC", 3, 0);
   damaged.back() ^= 1;
   EXPECT_TRUE(says(refusal(damaged), "damaged"));
 }
@@ -266,12 +266,30 @@ TEST_F(MalformedContent, OfAProof) {
   EXPECT_NE(refusal<ProofFile>(proof("a", "w", 0, 1)).find("are left"), std::string::npos);
 }
 
+TEST_F(MalformedContent, OfAnUpdate) {
+  const auto update = [](std::string_view client, uint8_t curvature, uint32_t parts, uint64_t bytes) {
+    ByteWriter out;
+    for (int k = 0; k < 3; ++k) out.raw(Sha256::Digest{});
+    out.text(client);
+    out.u8(curvature);
+    out.u32(parts);
+    out.u64(bytes);
+    return out;
+  };
+  EXPECT_EQ(refusal<UpdateFile>(update("a", 0, 0, 0)), "");
+  EXPECT_EQ(refusal<UpdateFile>(update("a", 1, 0, 0)), "");
+  EXPECT_NE(refusal<UpdateFile>(update("a", 2, 0, 0)).find("with a curvature or without"), std::string::npos);
+  EXPECT_NE(refusal<UpdateFile>(update("a\nb", 0, 0, 0)), "");
+  EXPECT_NE(refusal<UpdateFile>(update(std::string(256, 'a'), 0, 0, 0)).find("over the limit"), std::string::npos);
+  EXPECT_NE(refusal<UpdateFile>(update("a", 0, 1 << 22, 0)).find("do not fit"), std::string::npos);
+  EXPECT_NE(refusal<UpdateFile>(update("a", 0, 0, 1)).find("are left"), std::string::npos);
+}
+
 TEST_F(MalformedContent, OfASecret) {
   const auto refusal_of = [](std::string_view client, uint32_t windows, uint64_t rows, uint64_t scalars, uint8_t last,
                              uint64_t tensors = 0) {
     ByteWriter out;
-    out.raw(Sha256::Digest{});
-    out.raw(Sha256::Digest{});
+    for (int k = 0; k < 3; ++k) out.raw(Sha256::Digest{});
     for (const std::string_view text : {client, std::string_view("m"), std::string_view("s")}) out.text(text);
     out.u32(windows);
     out.u64(rows);
@@ -304,6 +322,7 @@ TEST_F(MalformedContent, OfAModelCommitment) {
   const auto commitment = [](uint32_t windows, size_t names, uint64_t points) {
     ByteWriter out;
     out.raw(Sha256::Digest{});
+    out.raw(Sha256::Digest{});
     out.u32(windows);
     for (size_t k = 0; k < names; ++k) {
       out.text("");
@@ -323,7 +342,10 @@ TEST_F(MalformedContent, OfAModelCommitment) {
 
 TEST_F(MalformedContent, OfAVerifiedRegistration) {
   const auto registered = [](uint64_t points) {
-    ByteWriter out = registration();
+    ByteWriter out;
+    out.raw(Sha256::Digest{});
+    out.raw(Sha256::Digest{});
+    out.text("alice");
     out.u64(points);
     out.u64(0);
     out.u64(0);

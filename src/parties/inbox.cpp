@@ -115,4 +115,16 @@ Result<size_t> longest_registration_file(const Deployment& deployment) {
   return most.proof_bytes + fields_with(most.parts);
 }
 
+// A registration, and for each window a fork for every 2^22 covered entries, of fewer than 128 scalars with its pair,
+// and rows of slacks: of the largest there can be, half of a row may be left over.
+Result<size_t> longest_update_file(const Deployment& deployment, size_t windows) {
+  constexpr size_t kFork = 128 * 32, kRow = 32;
+  const Layout& layout = deployment.layout();
+  const uint64_t n = layout.geometry().row;
+  const size_t parts = layout.rows() * n / (uint64_t{1} << 22) + 1;
+  const size_t slacks = layout.tensors().size() * Deployment::kMaxSlackBits / (n / 2) + 2;
+  ZKAPEX_TRY(const size_t registration, longest_registration_file(deployment));
+  return registration + (windows + 1) * (parts * kFork + slacks * kRow);
+}
+
 }  // namespace zkapex

@@ -36,5 +36,7 @@ class Inbox {
 // The longest files that a verifier has any use for: cut as finely as the format allows.
 [[nodiscard]] Result<size_t> longest_proof_file(const Deployment& deployment, const Mask& mask);
 [[nodiscard]] Result<size_t> longest_registration_file(const Deployment& deployment);
+// Of a client that has done so many windows.
+[[nodiscard]] Result<size_t> longest_update_file(const Deployment& deployment, size_t windows);
 
 }  // namespace zkapex

@@ -141,5 +141,32 @@ TEST(InboxLimits, OfALayoutWithLittlePadding) {
   }
 }
 
+TEST(InboxLimits, OfUpdates) {
+  const std::vector<TensorInfo> tensors = {{.name = "a", .dtype = Dtype::kF32, .shape = {70}},
+                                           {.name = "b", .dtype = Dtype::kF32, .shape = {300}}};
+  const Deployment deployment =
+      *Deployment::make(*Layout::make(tensors, {"*"}, {.block = 4, .row = 64}), small_parameters());
+  const uint64_t rows = deployment.layout().rows();
+  Mask mask;
+  mask.op = Operator::kGuided;
+  mask.support = {1};
+  GuideMaker maker(deployment, mask.support);
+  for (uint64_t b = 0; b < deployment.layout().blocks(); ++b)
+    ASSERT_TRUE(maker.add_block(std::vector<double>(deployment.layout().block(b).count, 0.1)).ok());
+  mask.guidance =
+      Guidance{.pull = 1, .progress = 100, .distance = 1000, .distance_removed = 1000, .guide = maker.finish()};
+  UpdateTerms terms{.registration = {}, .start = {}, .current = {}, .windows = {}, .curvature = true};
+  for (size_t windows = 0; windows < 12; ++windows) {
+    for (uint64_t part = 1; part <= rows; ++part) {
+      UpdateFile file;
+      file.client = std::string(255, 'x');
+      file.cut = cut_rows(rows, part);
+      file.proof.resize(RegistrationPlan::make(deployment, file.cut, &terms)->shape().bytes());
+      EXPECT_LE(file.encode().size(), *longest_update_file(deployment, windows)) << windows << " " << part;
+    }
+    terms.windows.push_back({&mask, {}});
+  }
+}
+
 }  // namespace
 }  // namespace zkapex

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/names.h"
+#include "parties/memory_plan.h"
 
 namespace zkapex {
 
@@ -11,8 +12,9 @@ namespace {
 
 class Court {
  public:
-  Court(const Ledger& ledger, const Mask& mask, const WorkSettings& settings)
-      : ledger_(ledger), mask_(mask), settings_(settings) {}
+  // `room`: bytes that sums may take before they are settled.
+  Court(const Records& records, const Mask& mask, const WorkSettings& settings, uint64_t room)
+      : records_(records), mask_(mask), settings_(settings), room_(room) {}
 
   Status hear(const Submission& submission) {
     Judgement& judgement = judgements_.emplace_back();
@@ -21,10 +23,14 @@ class Court {
       judgement.rejection = proof.error();
       return Done{};
     }
-    // A ledger that cannot be read is the provider's trouble, not the client's.
-    ZKAPEX_TRY(const std::optional<ClientRecord> client, ledger_.find(proof->client));
-    if (Verdict verdict = examine(*proof, client, judgement); !verdict) judgement.rejection = verdict.error();
-    if (held_bytes_ > settings_.memory) return settle();
+    // Records that cannot be read are the provider's trouble, not the client's.
+    ZKAPEX_TRY(const std::optional<ClientRecord> client, records_.find(proof->client));
+    bool in_time = true;
+    if (client) {
+      ZKAPEX_TRY(in_time, records_.admitted_before(*client, mask_));
+    }
+    if (Verdict verdict = examine(*proof, client, in_time, judgement); !verdict) judgement.rejection = verdict.error();
+    if (held_bytes_ > room_) return settle();
     return Done{};
   }
 
@@ -46,23 +52,27 @@ class Court {
   }
 
   // Everything but the sum itself, which is kept.
-  Verdict examine(const ProofFile& proof, const std::optional<ClientRecord>& client, Judgement& judgement) {
+  Verdict examine(const ProofFile& proof, const std::optional<ClientRecord>& client, bool in_time,
+                  Judgement& judgement) {
     if (!client) {
       return Rejection{Reason::kRegistration,
                        fmt::format("no registration of client {} was admitted", in_quotes(proof.client))};
     }
     judgement.registration = client->registered.digest;
     judgement.start = client->current.digest();
-    const Deployment& deployment = ledger_.deployment();
+    const Deployment& deployment = records_.deployment();
     ZKAPEX_TRY(CheckedWindow checked, check_window_file(deployment, *client, mask_, proof, *settings_.pool));
+    if (!in_time) return Rejection{Reason::kOrder, "the client's model was admitted after this request was published"};
     judgement.next = std::move(checked.next);
     keep(std::move(checked.sum), judgement.proof_bytes);
     return Done{};
   }
 
   void keep(PointSum sum, size_t encoded_bytes) {
-    constexpr size_t kScalarBytes = 32, kGrowth = 7;  // a decoded point with its coefficient against an encoded one
-    held_bytes_ += sum.generators() * kScalarBytes + encoded_bytes * kGrowth;
+    // A decoded point with its coefficient, twice where sums are added up, and made ready for a multiplication.
+    constexpr size_t kOfAPoint = 2 * (sizeof(Point) + sizeof(Scalar)) + sizeof(AffinePoint) + sizeof(TableEntry) + 40;
+    const size_t points = encoded_bytes / sizeof(EncodedPoint) + curvature_rows(records_.deployment().layout());
+    held_bytes_ += sum.generators() * sizeof(Scalar) + points * kOfAPoint;
     owners_.push_back(judgements_.size() - 1);
     sums_.push_back(std::move(sum));
   }
@@ -95,9 +105,10 @@ class Court {
     }
   }
 
-  const Ledger& ledger_;
+  const Records& records_;
   const Mask& mask_;
   const WorkSettings& settings_;
+  const uint64_t room_;
   std::optional<Generators> generators_;
   std::vector<Judgement> judgements_;
   std::vector<PointSum> sums_;
@@ -107,21 +118,26 @@ class Court {
 
 }  // namespace
 
-Result<std::vector<Judgement>> judge(const Ledger& ledger, const Mask& mask, std::span<const Submission> submissions,
+Result<std::vector<Judgement>> judge(const Records& records, const Mask& mask, std::span<const Submission> submissions,
                                      const WorkSettings& settings) {
-  Court court(ledger, mask, settings);
-  Progress progress(settings.progress, "verifying", "clients", submissions.size());
+  uint64_t room = WorkSettings::kUsualMemory;
+  if (settings.memory) {
+    ZKAPEX_TRY(const uint64_t alone, verifying_memory(records.deployment(), mask, settings));
+    room = *settings.memory - std::min(*settings.memory, alone);
+  }
+  Court court(records, mask, settings, room);
+  WorkProgress progress(settings, "verifying", "clients", submissions.size());
   for (const Submission& submission : submissions) {
     ZKAPEX_CHECK(court.hear(submission));
-    progress.advance();
+    ZKAPEX_CHECK(progress.advance());
   }
   return court.finish();
 }
 
-Status record(const Ledger& ledger, const Mask& mask, std::span<const Judgement> judgements) {
+Status record(const Records& records, const Mask& mask, std::span<const Judgement> judgements) {
   for (const Judgement& judgement : judgements) {
     if (!judgement.next) continue;
-    ZKAPEX_CHECK(ledger.advance(judgement.client, mask, *judgement.next));
+    ZKAPEX_CHECK(records.advance(judgement.client, mask, *judgement.next));
   }
   return Done{};
 }

@@ -3,6 +3,7 @@
 
 #include "parties/admission.h"
 #include "parties/client_testing.h"
+#include "parties/ledger.h"
 
 namespace zkapex {
 namespace {
@@ -24,7 +25,8 @@ class JudgeTest : public ::testing::Test {
   // A ledger in which all of them are registered and nobody has done a window.
   JudgeTest() : ledger_(new_ledger()) {
     for (const char* client : {"alice", "bob", "carol", "dave"}) {
-      const auto admission = admit(ledger_, *read_file(at(client) / "registration.zka", kMaxPublicFile), work());
+      const auto admission =
+          admit(ledger_, &world_->base, *read_file(at(client) / "registration.zka", kMaxPublicFile), work());
       EXPECT_TRUE(admission.ok() && !admission->rejection) << client;
     }
   }
@@ -119,6 +121,27 @@ TEST_F(JudgeTest, OneModelHasOneSuccessor) {
   EXPECT_EQ(name((*judge(ledger_, other, std::vector{of("alice")}, work()))[0].rejection->reason), "mask");
 }
 
+TEST_F(JudgeTest, AModelComesBeforeTheRequest) {
+  Mask other = world_->mask;
+  other.window = "w0";
+  ASSERT_TRUE(*ledger_.publish(other));
+  EXPECT_FALSE(*ledger_.publish(other));
+  EXPECT_EQ(answers({of("alice")}), Answers{"accepted"}) << "of a request that is not published";
+  ASSERT_TRUE(*ledger_.publish(world_->mask));
+  EXPECT_EQ(answers({of("alice")}), Answers{"accepted"});
+  // Registered when the request was there, among others.
+  ASSERT_TRUE(
+      write_file(at("ledger/clients/alice/admitted") / std::string(64, '0'), view("2\n"), {.overwrite = true}).ok());
+  EXPECT_EQ(answers({of("alice"), of("bob")}), (Answers{"order", "accepted"}));
+  EXPECT_FALSE(judgements_[0].next);
+  for (const std::string_view damaged : {"", "2", "x\n", "2 \n", "99999999999999999999\n"}) {
+    ASSERT_TRUE(
+        write_file(at("ledger/clients/alice/admitted") / std::string(64, '0'), view(damaged), {.overwrite = true})
+            .ok());
+    EXPECT_FALSE(judge(ledger_, world_->mask, std::vector{of("alice")}, work()).ok()) << damaged;
+  }
+}
+
 TEST_F(JudgeTest, WhatIsRejectedIsNotRecorded) {
   const Sha256::Digest before = (*ledger_.find("alice"))->current.digest();
   EXPECT_EQ(answers({with_false_proof("alice")}), Answers{"equation"});
@@ -133,7 +156,7 @@ TEST_F(JudgeTest, ALedgerThatCannotBeReadIsAnError) {
 
 TEST_F(JudgeTest, SumsAreSettledInPartsWhereMemoryIsShort) {
   WorkSettings& settings = world_->settings;
-  const uint64_t memory = settings.memory;
+  const std::optional<uint64_t> memory = settings.memory;
   settings.memory = 1;
   EXPECT_EQ(answers({with_false_proof("bob"), of("alice"), of("bob")}), (Answers{"equation", "accepted", "accepted"}));
   settings.memory = memory;

@@ -21,7 +21,7 @@ class LedgerTest : public ::testing::Test {
   static Path folder() { return world_->folder / "ledger"; }
   static Ledger ledger() { return *Ledger::open_or_create(folder(), world_->deployment); }
   static std::string answer(const Ledger& ledger, const Result<Bytes, Rejection>& file) {
-    const Result<Admission> admission = admit(ledger, file, world_->settings);
+    const Result<Admission> admission = admit(ledger, &world_->base, file, world_->settings);
     if (!admission) return "error: " + admission.error().message;
     if (admission->rejection) return std::string(name(admission->rejection->reason));
     return admission->known ? "known" : "admitted";

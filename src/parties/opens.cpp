@@ -101,18 +101,15 @@ Result<OpensReport> what_it_opens(const Path& client, const Path& model_file, co
   ZKAPEX_TRY(const FolderLock lock, FolderLock::take(folder.folder));
   ZKAPEX_CHECK(recover(folder));
   ZKAPEX_TRY(const Deployment deployment, read_deployment(folder.deployment()));
-  ZKAPEX_TRY(const RegistrationFile registration, read_public_file<RegistrationFile>(folder.registration()));
   ZKAPEX_TRY(std::vector<Candidate> candidates, candidates_of(folder, deployment));
-  const auto registered = assume_registration(deployment, registration);
-  if (!registered || registered->digest != candidates.front().secret.registration)
-    return error("{} is not the registration of this secret", folder.registration().string());
+  ZKAPEX_TRY(const Registered registered, read_registered(folder, deployment, candidates.front().secret));
   ZKAPEX_TRY(const Checkpoint model, Checkpoint::open(model_file));
   const Layout& layout = deployment.layout();
   if (const Status fits = layout.check_tensors(model.tensors()); !fits) {
     note(candidates, fits.error().message);
   } else {
     const Generators generators = load_generators(layout.geometry().row, settings);
-    Comparison comparison(deployment, model, registered->unchanged, generators, *settings.pool);
+    Comparison comparison(deployment, model, registered.unchanged, generators, *settings.pool);
     Progress progress(settings.progress, "committing", "rows", layout.rows() + layout.unchanged_rows());
     compare(deployment, comparison, candidates, progress);
   }

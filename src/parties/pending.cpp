@@ -44,6 +44,16 @@ Result<std::vector<Attempt>> pending_attempts(const ClientFolder& client) {
   return out;
 }
 
+Result<std::vector<std::string>> pending_updates(const ClientFolder& client) {
+  std::vector<std::string> out;
+  ZKAPEX_TRY(const std::vector<Path> attempts, folders_in(client.pending_updates()));
+  for (const Path& folder : attempts) {
+    if (folder.filename().string().size() == 2 * kIdBytes) out.push_back(folder.filename().string());
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
 Result<PendingAttempt> PendingAttempt::prepare(const ClientFolder& client, const WindowInputs& inputs,
                                                const ComputedWindow& computed) {
   const Bytes proof = computed.proof.encode();

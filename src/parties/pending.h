@@ -26,6 +26,9 @@ struct Attempt {
 // By window, then by id.
 [[nodiscard]] Result<std::vector<Attempt>> pending_attempts(const ClientFolder& client);
 
+// Ids of the updates that are pending, in order.
+[[nodiscard]] Result<std::vector<std::string>> pending_updates(const ClientFolder& client);
+
 // An attempt whose files are on disk under a temporary name.
 class PendingAttempt {
  public:

@@ -34,7 +34,7 @@ class ProviderTest : public ::testing::Test {
     RegistrationFile file = world_->registration;
     change(file);
     if (!proved) return answer(assume_registration(world_->deployment, file));
-    return answer(verify_registration_file(world_->deployment, file, world_->generators, world_->pool));
+    return answer(verify_registration_file(world_->deployment, &world_->base, file, world_->generators, world_->pool));
   }
 
   static World* world_;
@@ -95,6 +95,17 @@ TEST_F(ProviderTest, AWindowIsAppliedOnce) {
               name_history(client, mask, {{"w0", {}}, {"w1", mask.digest()}}, file);
             }),
             "window");
+}
+
+// What is longer could not be read again, by whoever has the ledger.
+TEST_F(ProviderTest, AHistoryHasRoomForSoManyWindows) {
+  const auto after = [](size_t windows) {
+    return window([&](ClientRecord& client, Mask& mask, ProofFile& file) {
+      name_history(client, mask, History(windows, {"w0", {}}), file);
+    });
+  };
+  EXPECT_EQ(after(kMaxWindows), "window");
+  EXPECT_EQ(after(kMaxWindows - 1), "mask");  // what follows is looked at: the last mask is not known
 }
 
 TEST_F(ProviderTest, AMaskContainsTheOneBefore) {

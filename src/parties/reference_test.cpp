@@ -11,6 +11,7 @@
 #include "attestation/registration_prover.h"
 #include "attestation/window_testing.h"
 #include "base/files.h"
+#include "parties/base_model.h"
 #include "parties/provider.h"
 
 namespace zkapex {
@@ -23,23 +24,26 @@ using testing::WindowOptions;
 struct PublicFiles {
   Bytes deployment, registration, mask, proof;
   std::optional<Bytes> commitment, last_mask;  // before the window, where there was one already
+  std::optional<Bytes> base;                   // where the deployment has an anchor
 };
 
 struct ClientOptions {
   std::string name = "client 1";
   bool false_registration = false;  // its range proof does not hold, though windows go on from it
+  Path base_file = {};              // where the base model of an anchored deployment is written
 };
 
 // A registered client whose windows follow each other.
-class Client {
+class WindowClient {
  public:
-  Client(const WindowOptions& window, const ClientOptions& options, ThreadPool& pool)
+  WindowClient(const WindowOptions& window, const ClientOptions& options, ThreadPool& pool)
       : window_(window, pool), pool_(pool) {
+    if (window.anchored) anchor_at_file(options.base_file);
     const Deployment& deployment = *window_.deployment;
     const Segmentation cut = cut_rows(deployment.layout().rows(), 2);
     const RegistrationPlan plan = *RegistrationPlan::make(deployment, cut);
-    ProvedRegistration proved = prove_registration({&deployment, options.name}, plan, TestWindow::Before(window_),
-                                                   1 << 12, window_.generators(), pool)
+    ProvedRegistration proved = prove_registration({&deployment, options.name, &base_}, plan,
+                                                   TestWindow::Before(window_), 1 << 12, window_.generators(), pool)
                                     .value();
     Bytes proof = proved.proof.encode();
     if (options.false_registration) proof[proof.size() - 32] ^= 1;
@@ -71,7 +75,8 @@ class Client {
                     window_.mask.serialize(),
                     file.encode(),
                     std::nullopt,
-                    last_mask_};
+                    last_mask_,
+                    base_bytes_};
     if (!current_.windows.empty()) out.commitment = current_.encode();
     const std::optional<Mask> previous = last_mask_ ? std::optional(*Mask::parse(*last_mask_)) : std::nullopt;
     last_mask_ = window_.mask.serialize();
@@ -90,8 +95,33 @@ class Client {
   [[nodiscard]] const Generators& generators() const { return window_.generators(); }
 
  private:
+  // θ0 is the window's, as weights that are rounded to just these integers.
+  void anchor_at_file(const Path& file) {
+    const Layout& layout = window_.deployment->layout();
+    std::vector<Bytes> bytes(layout.tensors().size());
+    std::vector<TensorSource> sources;
+    for (size_t k = 0; k < bytes.size(); ++k) {
+      const LayoutTensor& tensor = layout.tensors()[k];
+      std::vector<double> values(tensor.count);
+      for (uint64_t i = 0; i < tensor.count; ++i) {
+        const int64_t integer = tensor.covered ? window_.base[layout.padded_index(tensor.first_coordinate + i)]
+                                               : window_.base_others[tensor.first_row * layout.geometry().row + i];
+        values[i] = window_.deployment->parameters().weights.to_double(integer);
+      }
+      EXPECT_TRUE(append_elements(Dtype::kF64, values, bytes[k]).ok());
+      sources.push_back(TensorSource::of({tensor.name, Dtype::kF64, tensor.shape}, bytes[k]));
+    }
+    EXPECT_TRUE(write_checkpoint(file, sources, {}, {.overwrite = true}).ok());
+    window_.deployment = *anchor_deployment(*window_.deployment, *Checkpoint::open(file), {}, {}, pool_);
+    window_.mask.deployment = window_.deployment->digest();
+    base_ = *open_base(file, *window_.deployment, pool_);
+    base_bytes_ = *read_file(file, 1 << 20);
+  }
+
   TestWindow window_;
   ThreadPool& pool_;
+  BaseRows base_;
+  std::optional<Bytes> base_bytes_;
   RegistrationFile registration_;
   Registered registered_;
   ModelCommitment current_;
@@ -114,13 +144,21 @@ class ReferenceTest : public ::testing::Test {
     const auto deployment = Deployment::parse(files.deployment);
     const auto mask = Mask::parse(files.mask);
     if (!deployment || !mask || !mask->check_for(*deployment)) return "error";
-    const Verdict verdict = program_verdict(files, *deployment, *mask, generators);
+    BaseRows base;
+    if (deployment->anchor()) {
+      if (!files.base) return "error";
+      EXPECT_TRUE(write_file(base_file(), *files.base, {.overwrite = true}).ok());
+      Result<BaseRows> opened = open_base(base_file(), *deployment, pool_);
+      if (!opened) return "error";
+      base = *std::move(opened);
+    }
+    const Verdict verdict = program_verdict(files, *deployment, base, *mask, generators);
     return verdict ? "accepted" : std::string(name(verdict.error().reason));
   }
 
   // The window is judged before the proof of the registration that it names.
-  Verdict program_verdict(const PublicFiles& files, const Deployment& deployment, const Mask& mask,
-                          const Generators& generators) {
+  Verdict program_verdict(const PublicFiles& files, const Deployment& deployment, const BaseRows& base,
+                          const Mask& mask, const Generators& generators) {
     ZKAPEX_TRY(const auto registration, submitted<RegistrationFile>(files.registration));
     ZKAPEX_TRY(const auto proof, submitted<ProofFile>(files.proof));
     ZKAPEX_TRY(const Registered registered, assume_registration(deployment, registration));
@@ -130,7 +168,7 @@ class ReferenceTest : public ::testing::Test {
     }
     if (files.last_mask) client.last_mask = *Mask::parse(*files.last_mask);
     ZKAPEX_TRY(const CheckedWindow window, check_window_file(deployment, client, mask, proof, pool_));
-    ZKAPEX_CHECK(verify_registration_file(deployment, registration, generators, pool_));
+    ZKAPEX_CHECK(verify_registration_file(deployment, &base, registration, generators, pool_));
     return verdict_var(window.sum, generators, pool_);
   }
 
@@ -154,6 +192,7 @@ class ReferenceTest : public ::testing::Test {
                     put("mask.zka", files.mask), put("proof.zka", files.proof), next().string());
     if (files.commitment) command += " --commitment " + put("commitment.zka", *files.commitment);
     if (files.last_mask) command += " --last-mask " + put("last.zka", *files.last_mask);
+    if (files.base) command += " --base " + put("base.safetensors", *files.base);
     std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
     std::string output;
     std::array<char, 256> buffer;
@@ -182,13 +221,14 @@ class ReferenceTest : public ::testing::Test {
   }
 
   [[nodiscard]] Path next() const { return folder_ / "next.zka"; }
+  [[nodiscard]] Path base_file() const { return folder_ / "base.safetensors"; }
 
   const Path folder_ = std::filesystem::temp_directory_path() / fmt::format("zkapex-reference-{}", getpid());
   ThreadPool pool_{2};
 };
 
 TEST_F(ReferenceTest, AWindowAndTheNextAreAcceptedByBoth) {
-  Client client({}, {}, pool_);
+  WindowClient client({}, {}, pool_);
   for (const char* window : {"window 1", "window 2"}) {
     const PublicFiles files = client.unlearn(window);
     expect_answer(files, client.generators(), "accepted");
@@ -206,14 +246,31 @@ TEST_F(ReferenceTest, OtherShapesAreAcceptedByBoth) {
       {.block = 16, .row = 256, .tensors = {300}, .rows_per_segment = 2, .seed = 4},
   };
   for (const WindowOptions& options : shapes) {
-    Client client(options, {}, pool_);
+    WindowClient client(options, {}, pool_);
     expect_answer(client.unlearn("window 1"), client.generators(), "accepted");
   }
 }
 
+TEST_F(ReferenceTest, BothKnowTheBaseModel) {
+  WindowClient anchored({.block = 7, .tensors = {7, 50, 9}, .anchored = true}, {.base_file = base_file()}, pool_);
+  PublicFiles files = anchored.unlearn("window 1");
+  expect_answer(files, anchored.generators(), "accepted");
+  PublicFiles without = files, other = files;
+  without.base.reset();
+  expect_answer(without, anchored.generators(), "error");
+  other.base->back() ^= 1;
+  expect_answer(other, anchored.generators(), "error");
+  // Registered without an anchor, and handed in where there is one: counts differ.
+  WindowClient free({.block = 7, .tensors = {7, 50, 9}}, {}, pool_);
+  RegistrationFile any_model = *RegistrationFile::decode(free.unlearn("window 1").registration);
+  any_model.deployment = RegistrationFile::decode(files.registration)->deployment;
+  files.registration = any_model.encode();
+  expect_answer(files, anchored.generators(), "length");
+}
+
 // The request says what is due: the same proof under one that asks for the other operator.
 TEST_F(ReferenceTest, BothAskForWhatIsDue) {
-  Client masked({.tensors = {20}, .op = Operator::kMaskOnly}, {}, pool_);
+  WindowClient masked({.tensors = {20}, .op = Operator::kMaskOnly}, {}, pool_);
   PublicFiles files = masked.unlearn("window 1");
   Mask due = *Mask::parse(files.mask);
   due.op = Operator::kGroupObs;
@@ -227,7 +284,7 @@ TEST_F(ReferenceTest, BothAskForWhatIsDue) {
 
 // The same proof under a request with another guide, and requests whose guides do not fit.
 TEST_F(ReferenceTest, BothAskForTheGuideThatIsDue) {
-  Client guided({.tensors = {20, 30}, .op = Operator::kGuided}, {}, pool_);
+  WindowClient guided({.tensors = {20, 30}, .op = Operator::kGuided}, {}, pool_);
   const PublicFiles honest = guided.unlearn("window 1");
   const auto answer = [&](const auto& change, std::string_view expected) {
     PublicFiles files = honest;
@@ -254,13 +311,13 @@ TEST_F(ReferenceTest, BothAskForTheGuideThatIsDue) {
 }
 
 TEST_F(ReferenceTest, ASoundWindowDoesNotSaveAFalseRegistration) {
-  Client client({.tensors = {20}}, {.false_registration = true}, pool_);
+  WindowClient client({.tensors = {20}}, {.false_registration = true}, pool_);
   expect_answer(client.unlearn("window 1"), client.generators(), "equation");
 }
 
 TEST_F(ReferenceTest, BothRefuseForTheSameReason) {
   const WindowOptions small{.tensors = {20}};
-  Client client(small, {}, pool_), other(small, {.name = "client 2"}, pool_);
+  WindowClient client(small, {}, pool_), other(small, {.name = "client 2"}, pool_);
   const PublicFiles first = client.unlearn("window 1"), second = client.unlearn("window 2"),
                     foreign = other.unlearn("window 1");
   const auto expect = [&](const PublicFiles& files, std::string_view answer) {
@@ -287,7 +344,7 @@ TEST_F(ReferenceTest, BothRefuseForTheSameReason) {
   forgetful.last_mask.reset();
   expect(forgetful, "mask");
   // The same rows under another history.
-  forgotten.commitment = reframed(*second.commitment, [](Bytes& file) { file[52] ^= 1; });
+  forgotten.commitment = reframed(*second.commitment, [](Bytes& file) { file[84] ^= 1; });
   forgotten.proof = reframed(second.proof, [&](Bytes& file) {
     const Bytes& start = *forgotten.commitment;
     std::copy(start.end() - 32, start.end(), file.begin() + 108);

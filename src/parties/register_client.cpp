@@ -1,6 +1,7 @@
 #include "parties/register_client.h"
 
 #include "attestation/inputs.h"
+#include "parties/base_model.h"
 #include "parties/client.h"
 #include "parties/pending.h"
 #include "parties/secret_file.h"
@@ -32,9 +33,11 @@ Status check_replaceable(const ClientFolder& folder, bool force) {
                  folder.secret().string());
   ZKAPEX_TRY(const std::vector<Attempt> attempts, pending_attempts(folder));
   const Result<ClientSecret> old = read_secret_header(folder.secret());
-  if (!attempts.empty() || (old && !old->windows.empty()))
+  ZKAPEX_TRY(const std::vector<std::string> updates, pending_updates(folder));
+  if (!attempts.empty() || !updates.empty() || (old && (!old->windows.empty() || old->update != Sha256::Digest{})))
     return error(
-        "{} holds a client with windows, whose secret would be lost: choose another folder, or remove this one",
+        "{} holds a client with windows or updates, whose secret would be lost: choose another folder, or remove this "
+        "one",
         folder.folder.string());
   return Done{};
 }
@@ -46,7 +49,8 @@ Status save(const ClientFolder& folder, const Deployment& deployment, const Byte
   ZKAPEX_TRY(SecretWriter writer, prepare_secret(folder.secret(), secret, deployment, read, force));
   ZKAPEX_CHECK(write_file(folder.deployment(), deployment.serialize(), {.overwrite = true}));
   ZKAPEX_CHECK(write_file(folder.registration(), registration, {.overwrite = true}));
-  for (const Path& old : {folder.mask(), folder.settled_proof(), folder.pending(), folder.settling()}) {
+  for (const Path& old : {folder.mask(), folder.settled_proof(), folder.updated(), folder.past(), folder.pending(),
+                          folder.pending_updates(), folder.settling()}) {
     std::error_code failed;
     std::filesystem::remove_all(old, failed);
     if (failed) return error("cannot remove {}: {}", old.string(), failed.message());
@@ -56,12 +60,19 @@ Status save(const ClientFolder& folder, const Deployment& deployment, const Byte
 
 }  // namespace
 
+Result<Estimate> estimate_registering(const RegisterRequest& request, const WorkSettings& settings) {
+  ZKAPEX_TRY(const RegistrationInputs inputs, RegistrationInputs::open(request));
+  ZKAPEX_TRY(const RegistrationPlan plan, plan_registration(inputs.deployment, settings));
+  return estimate_registration(inputs.deployment, plan, settings);
+}
+
 Result<RegisterReport> register_client(const RegisterRequest& request, const WorkSettings& settings) {
   RegisterReport report;
   Stopwatch watch;
   ZKAPEX_CHECK(check_client_name(request.client));
   ZKAPEX_TRY(const RegistrationInputs inputs, RegistrationInputs::open(request));
   const Deployment& deployment = inputs.deployment;
+  ZKAPEX_TRY(const std::optional<BaseRows> base, open_base_option(request.base, deployment, *settings.pool));
   const ClientFolder folder{request.out};
   if (is_temporary_name(folder.folder.filename().string()) || std::filesystem::exists(folder.folder / "clients"))
     return error("{} cannot be a client's folder: choose a new one", folder.folder.string());
@@ -70,17 +81,19 @@ Result<RegisterReport> register_client(const RegisterRequest& request, const Wor
   ZKAPEX_CHECK(check_replaceable(folder, settings.force));
   remove_stale_temporaries(folder.folder);
   ZKAPEX_TRY(const RegistrationPlan plan, plan_registration(deployment, settings));
+  if (settings.announce) settings.announce(estimate_registration(deployment, plan, settings));
   const Generators generators = load_generators(plan.shape().generators(), settings);
   watch.lap(report.seconds, "prepare");
 
   const CoordinateReader read = checkpoint_coordinates(deployment, inputs.model);
   const ClientModel model(deployment, read, inputs.store, uncovered_rows(deployment, inputs.model));
-  ZKAPEX_TRY(NewRegistration made,
-             make_registration(deployment, request.client, plan, model, request.out, generators, settings));
+  ZKAPEX_TRY(NewRegistration made, make_registration(deployment, base ? &*base : nullptr, request.client, plan, model,
+                                                     request.out, generators, settings));
   watch.lap(report.seconds, "commit_and_prove");
 
   const ClientSecret secret{.deployment = deployment.digest(),
                             .registration = made.registered.digest,
+                            .update = {},
                             .client = request.client,
                             .model_file = std::filesystem::absolute(request.model).string(),
                             .store_file = std::filesystem::absolute(request.store).string(),

@@ -10,6 +10,7 @@ namespace zkapex {
 
 struct RegisterRequest {
   Path deployment, model, store;
+  Path base = {};  // θ0, where the deployment has an anchor
   std::string client;
   Path out;  // the client's folder
 };
@@ -19,6 +20,8 @@ struct RegisterReport {
   size_t registration_bytes = 0;
   Timings seconds;
 };
+// What that would take; nothing is written.
+[[nodiscard]] Result<Estimate> estimate_registering(const RegisterRequest& request, const WorkSettings& settings);
 [[nodiscard]] Result<RegisterReport> register_client(const RegisterRequest& request, const WorkSettings& settings);
 
 }  // namespace zkapex

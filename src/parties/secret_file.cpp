@@ -92,6 +92,7 @@ SecretBytes encode_secret_header(const ClientSecret& secret) {
   ByteWriter open;
   open.raw(secret.deployment);
   open.raw(secret.registration);
+  open.raw(secret.update);
   open.text(secret.client);
   open.text(secret.model_file);
   open.text(secret.store_file);
@@ -116,6 +117,7 @@ Result<ClientSecret> decode_secret_header(ByteView bytes) {
   ClientSecret out;
   ZKAPEX_TRY(out.deployment, in.array<32>());
   ZKAPEX_TRY(out.registration, in.array<32>());
+  ZKAPEX_TRY(out.update, in.array<32>());
   ZKAPEX_TRY(out.client, in.text(kMaxClientName));
   ZKAPEX_TRY(out.model_file, in.text(kMaxPath));
   ZKAPEX_TRY(out.store_file, in.text(kMaxPath));

@@ -15,15 +15,16 @@
 namespace zkapex {
 
 struct ClientSecret {
-  static constexpr FileKind kKind{"ZKAPEXSC", 2, "a client's secret state"};
+  static constexpr FileKind kKind{"ZKAPEXSC", 3, "a client's secret state"};
 
   Sha256::Digest deployment{}, registration{};
+  Sha256::Digest update{};  // the last one that was accepted; zeros where there was none
   std::string client;
   std::string model_file, store_file;  // where the checkpoint and the curvature store are
   History windows;                     // applied so far
   std::vector<EncodedPoint> rows;      // Com(θ), covered tensors
   SecretVector<Scalar> model_blindings, curvature_blindings, uncovered_blindings;
-  std::vector<TensorDigest> uncovered;  // of the registered checkpoint
+  std::vector<TensorDigest> uncovered;  // of the registered or updated checkpoint
 };
 
 // What stands before the weights.

@@ -84,6 +84,24 @@ Result<std::vector<Attempt>> named_attempts(const SettleRequest& request, const 
   return attempts;
 }
 
+// Keeps what updates have to show of the window that is being settled: its mask, and the state before it if the window
+// had a guide. The secret is still that state.
+Status keep_past(const ClientFolder& client) {
+  const Path applied = client.settling() / "mask.zka";
+  std::error_code failed;
+  if (!fs::exists(applied, failed)) return Done{};
+  ZKAPEX_TRY(const Bytes bytes, read_file(applied, Mask::kMaxFileBytes));
+  ZKAPEX_TRY(const Mask mask, Mask::parse(bytes));
+  const Path past = client.past(mask.digest());
+  ZKAPEX_CHECK(make_private_folder(client.past()));
+  ZKAPEX_CHECK(make_private_folder(past));
+  ZKAPEX_CHECK(write_file(past / "mask.zka", bytes, {.overwrite = true, .secret = true}));
+  if (!mask.guidance || fs::exists(past / "secret.zka", failed)) return Done{};
+  fs::create_hard_link(client.secret(), past / "secret.zka", failed);
+  if (failed) return error("cannot keep {} in {}: {}", client.secret().string(), past.string(), failed.message());
+  return flush_folder_of(past / "secret.zka");
+}
+
 // The attempt's secret is whole, this client's, and follows its state.
 Status check_successor(const Attempt& attempt, const Deployment& deployment, const ClientSecret& current) {
   ZKAPEX_TRY(const OpenSecret next, OpenSecret::open(attempt.secret(), deployment));
@@ -119,18 +137,25 @@ Status recover(const ClientFolder& client, const std::function<void()>& between_
     if (between_changes) between_changes();
   };
   remove_stale_temporaries(client.folder);
+  remove_stale_temporaries(client.pending_updates());
   std::error_code failed;
   for (fs::directory_iterator at(client.pending(), failed), end; !failed && at != end; at.increment(failed)) {
     remove_stale_temporaries(at->path());
   }
   if (!fs::exists(client.settling(), failed)) return Done{};
+  ZKAPEX_CHECK(keep_past(client));
+  next_change();
   ZKAPEX_CHECK(rename_if_there(client.settling() / "mask.zka", client.mask()));
   next_change();
   ZKAPEX_CHECK(rename_if_there(client.settling() / "proof.zka", client.settled_proof()));
   next_change();
+  ZKAPEX_CHECK(rename_if_there(client.settling() / "updated.zka", client.updated()));
+  next_change();
   ZKAPEX_CHECK(rename_if_there(client.settling() / "secret.zka", client.secret()));
   next_change();
   ZKAPEX_CHECK(remove_folder(client.pending()));
+  next_change();
+  ZKAPEX_CHECK(remove_folder(client.pending_updates()));
   next_change();
   return remove_folder(client.settling());
 }
@@ -171,15 +196,62 @@ Result<SettleReport> settle(const SettleRequest& request) {
   return report;
 }
 
+Result<SettleUpdateReport> settle_update(const SettleUpdateRequest& request) {
+  const ClientFolder client{request.client};
+  ZKAPEX_TRY(const FolderLock lock, FolderLock::take(client.folder));
+  std::error_code failed;
+  bool before = fs::exists(client.settling() / "update.zka", failed);
+  ZKAPEX_CHECK(recover(client, request.between_changes));
+  ZKAPEX_TRY(const Deployment deployment, read_deployment(client.deployment()));
+  ZKAPEX_TRY(const ClientSecret current, read_secret_header(client.secret()));
+  std::string id;
+  if (!request.update.empty()) {
+    ZKAPEX_TRY(const Bytes bytes, read_file(request.update, kMaxPublicFile));
+    const Result<UpdateFile> sent = UpdateFile::decode(bytes);
+    if (!sent) return sent.error().within(request.update.string());
+    id = attempt_id(bytes);
+    before = sent->digest() == current.update;
+  }
+  ZKAPEX_TRY(std::vector<std::string> attempts, pending_updates(client));
+  std::erase_if(attempts, [&](const std::string& attempt) { return !id.empty() && attempt != id; });
+  if (attempts.empty() && before && request.accepted) return SettleUpdateReport{{}, current.update, true};
+  if (attempts.empty()) return error("{}: no such update is pending", client.folder.string());
+  if (attempts.size() > 1 && request.accepted)
+    return error("{} updates are pending; say which was meant by --proof", attempts.size());
+  SettleUpdateReport report{attempts, current.update, false};
+  if (!request.accepted) {
+    for (const std::string& attempt : attempts) {
+      ZKAPEX_CHECK(remove_folder(client.pending_updates() / attempt));
+      if (request.between_changes) request.between_changes();
+    }
+    return report;
+  }
+  const Path folder = client.pending_updates() / attempts.front();
+  ZKAPEX_TRY(const UpdateFile file, read_public_file<UpdateFile>(folder / "update.zka"));
+  ZKAPEX_TRY(const OpenSecret next, OpenSecret::open(folder / "secret.zka", deployment));
+  const ModelCommitment state{current.registration, current.update, current.windows, current.rows};
+  if (file.model != state.digest() || next.secret().update != file.digest() ||
+      next.secret().windows != current.windows || next.secret().registration != current.registration)
+    return error("{} does not follow the state of this client", folder.string());
+  ZKAPEX_CHECK(rename_if_there(folder, client.settling()));  // from here on it is decided
+  if (request.between_changes) request.between_changes();
+  ZKAPEX_CHECK(recover(client, request.between_changes));
+  report.update = file.digest();
+  return report;
+}
+
 Status check_no_client_state(const ClientFolder& client, const Path& out) {
   std::error_code failed;
   const Path target = fs::weakly_canonical(out, failed), folder = fs::weakly_canonical(client.folder, failed);
   const Path inside = target.lexically_relative(folder);
   const bool in_state_folder =
-      !inside.empty() && (*inside.begin() == client.pending().filename() || *inside.begin() == "settling");
-  const Status replaced = check_outputs(
-      {out}, {client.deployment(), client.registration(), client.secret(), client.mask(), client.settled_proof()},
-      true);
+      !inside.empty() &&
+      (*inside.begin() == client.pending().filename() || *inside.begin() == client.pending_updates().filename() ||
+       *inside.begin() == client.past().filename() || *inside.begin() == "settling");
+  const Status replaced = check_outputs({out},
+                                        {client.deployment(), client.registration(), client.secret(), client.mask(),
+                                         client.settled_proof(), client.updated()},
+                                        true);
   if (replaced.ok() && !in_state_folder) return Done{};
   return error("{} is part of the client's state; choose another name for the output", out.string());
 }

@@ -1,4 +1,4 @@
-// What becomes of a pending window, once the provider has said whether it accepts it.
+// What becomes of a pending window or update, once the provider has said whether it accepts it.
 #pragma once
 
 #include "parties/pending.h"
@@ -22,10 +22,25 @@ struct SettleReport {
 };
 
 // Accepted: the attempt becomes the client's state and its mask the last mask; all other attempts, which start from the
-// state before and can never be accepted, go, and the old weights with them. Rejected: the attempt goes, and the state
+// state before and can never be accepted, go. So do the old weights, unless the window had a guide: an update shows
+// that it keeps the progress from there. Rejected: the attempt goes, and the state
 // stays. Which attempt it is must be said where there are several: another one may be what the provider accepted.
 // Stopped at any point, the same call goes on.
 [[nodiscard]] Result<SettleReport> settle(const SettleRequest& request);
+
+struct SettleUpdateRequest {
+  Path client;  // folder
+  bool accepted = false;
+  Path update;  // the file that was sent, where several are pending; empty otherwise
+  std::function<void()> between_changes = {};
+};
+struct SettleUpdateReport {
+  std::vector<std::string> attempts;  // ids: the accepted one, or those that were removed
+  Sha256::Digest update{};            // the client's last one now
+  bool before = false;                // an earlier call has settled it
+};
+// The same of an update. Others that are pending started from the state before: accepted, they go.
+[[nodiscard]] Result<SettleUpdateReport> settle_update(const SettleUpdateRequest& request);
 
 // Finishes a settlement that was stopped, and removes what killed processes left. For whoever holds the folder's lock,
 // before anything is read.

@@ -8,26 +8,6 @@
 
 namespace zkapex {
 
-namespace {
-
-std::vector<TrialReport::Tensor> tensors_of(const WindowInputs& inputs, const ObsSummary& summary) {
-  std::vector<TrialReport::Tensor> out;
-  if (!inputs.mask.guidance) return out;
-  const Layout& layout = inputs.deployment.layout();
-  const std::vector<RowGroup> groups = row_groups(layout, inputs.mask);
-  for (size_t g = 0; g < groups.size(); ++g) {
-    const RuleSums& sums = summary.groups[g];
-    const double guide = sums.guide.approximate();
-    const double followed = sums.forward.approximate() - sums.backward.approximate();
-    if (guide == 0) continue;
-    out.push_back({layout.tensors()[groups[g].tensor].name, followed / guide,
-                   (sums.moved.approximate() - 2 * followed + guide) / guide});
-  }
-  return out;
-}
-
-}  // namespace
-
 Result<TrialReport> try_unlearning(const TrialRequest& request, const WorkSettings& settings) {
   TrialReport report;
   Stopwatch watch;
@@ -50,8 +30,9 @@ Result<TrialReport> try_unlearning(const TrialRequest& request, const WorkSettin
   watch.lap(report.seconds, "apply");
   report.op = inputs.mask.op;
   report.masked = inputs.mask.support.size();
+  report.model_before = inputs.model_file;
   report.summary = applied.summary;
-  report.tensors = tensors_of(inputs, applied.summary);
+  report.tensors = followed_tensors(inputs.deployment.layout(), inputs.mask, applied.summary.groups);
   if (inputs.mask.op != Operator::kMaskOnly) {
     const Status holds = check_rules(inputs.deployment, inputs.mask, applied.summary.groups);
     if (!holds) report.broken = holds.error().message;

@@ -11,15 +11,12 @@ struct TrialRequest {
   Path model_out;  // the model that would come out is written there, unless this is empty
 };
 struct TrialReport {
-  struct Tensor {
-    std::string name;
-    double progress = 0, distance = 0;  // Σ Δ x / ΣΔ², Σ_C (x − Δ)² / ΣΔ²
-  };
   Operator op = Operator::kGroupObs;
   uint64_t masked = 0;
+  Path model_before;  // the file that the trial starts from
   ObsSummary summary;
-  std::vector<Tensor> tensors;  // covered ones that the guide draws anywhere
-  std::string broken;           // the first rule that does not hold; empty if all do
+  std::vector<FollowedTensor> tensors;
+  std::string broken;  // the first rule that does not hold; empty if all do
   std::vector<Widened> widened;
   Timings seconds;
 };

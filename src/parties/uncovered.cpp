@@ -15,7 +15,10 @@ Sha256::Digest digest_of(const TensorView& tensor) {
   for (const uint64_t size : tensor.shape()) head.u64(size);
   Sha256 hash;
   hash.update(head.bytes());
-  hash.update(tensor.data());
+  (void)tensor.for_pieces([&](ByteView piece) -> Status {
+    hash.update(piece);
+    return Done{};
+  });
   return hash.finish();
 }
 
@@ -51,7 +54,13 @@ Status read_uncovered_row(const Deployment& deployment, const LayoutTensor& tens
 }
 
 RowReader uncovered_rows(const Deployment& deployment, const Checkpoint& model) {
-  return [&deployment, &model](uint64_t first_row, std::span<int64_t> out) -> Status {
+  std::vector<const TensorView*> views;
+  for (const TensorView& view : model.tensors()) views.push_back(&view);
+  return uncovered_rows(deployment, std::move(views));
+}
+
+RowReader uncovered_rows(const Deployment& deployment, std::vector<const TensorView*> views) {
+  return [&deployment, views = std::move(views)](uint64_t first_row, std::span<int64_t> out) -> Status {
     const Layout& layout = deployment.layout();
     const uint64_t n = layout.geometry().row;
     uint64_t row = first_row;
@@ -59,9 +68,11 @@ RowReader uncovered_rows(const Deployment& deployment, const Checkpoint& model) 
       const LayoutTensor& tensor = layout.tensors()[k];
       if (tensor.covered) continue;
       for (; row < tensor.first_row + tensor.rows && !out.empty(); ++row, out = out.subspan(n)) {
-        const Status read =
-            read_uncovered_row(deployment, tensor, model.tensors()[k], row - tensor.first_row, out.first(n));
-        if (!read) return read;
+        if (views[k] == nullptr) {
+          std::fill_n(out.begin(), n, 0);
+          continue;
+        }
+        ZKAPEX_CHECK(read_uncovered_row(deployment, tensor, *views[k], row - tensor.first_row, out.first(n)));
       }
     }
     return Done{};

@@ -23,7 +23,10 @@ struct TensorDigest {
 // Row `row` of an uncovered tensor, zero on padding.
 [[nodiscard]] Status read_uncovered_row(const Deployment& deployment, const LayoutTensor& tensor,
                                         const TensorView& view, uint64_t row, std::span<int64_t> out);
-// All such rows, one after another. Both outlive it.
+// All such rows, one after another, from a view for each tensor of the layout; zeros where there is none. Deployment
+// and views outlive it.
+[[nodiscard]] RowReader uncovered_rows(const Deployment& deployment, std::vector<const TensorView*> views);
+// Those of a model that has the tensors of the layout.
 [[nodiscard]] RowReader uncovered_rows(const Deployment& deployment, const Checkpoint& model);
 
 }  // namespace zkapex

@@ -30,12 +30,22 @@ struct OutputFiles {
 
 }  // namespace
 
+Result<Estimate> estimate_unlearning(const UnlearnRequest& request, const WorkSettings& settings) {
+  ZKAPEX_TRY(const WindowInputs inputs,
+             WindowInputs::open({request.client, request.mask, request.model, request.store, request.max_guide}));
+  ZKAPEX_TRY(const WindowPlan plan, plan_window(inputs.deployment, inputs.mask, settings));
+  return estimate_of(inputs, plan, *settings.pool);
+}
+
 Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings& settings) {
   UnlearnReport report;
   Stopwatch watch;
   const ClientFolder folder{request.client};
   ZKAPEX_TRY(const FolderLock lock, FolderLock::take(folder.folder));  // two at once would leave one state of two
   ZKAPEX_CHECK(recover(folder));
+  ZKAPEX_TRY(const std::vector<std::string> updates, pending_updates(folder));
+  if (!updates.empty())
+    return error("an update is pending: settle it first (settle --update), a window starts from what came of it");
   ZKAPEX_TRY(const WindowInputs inputs,
              WindowInputs::open({request.client, request.mask, request.model, request.store, request.max_guide}));
   ZKAPEX_CHECK(check_window_outputs(request, inputs, settings.force));

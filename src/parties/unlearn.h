@@ -24,6 +24,8 @@ struct UnlearnReport {
   std::vector<Widened> widened;
   Timings seconds;
 };
+// What that would take; nothing is written.
+[[nodiscard]] Result<Estimate> estimate_unlearning(const UnlearnRequest& request, const WorkSettings& settings);
 // The client's state stays where it is: the state after the window is kept as a pending attempt until it is settled.
 // Outputs can be written before any work is done, and appear only when the attempt is safe on disk.
 [[nodiscard]] Result<UnlearnReport> unlearn(const UnlearnRequest& request, const WorkSettings& settings);

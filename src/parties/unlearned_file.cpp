@@ -60,7 +60,7 @@ Result<std::vector<Widened>> write_unlearned(FileWriter& file, const Deployment&
     const TensorView& old = model.tensors()[k];
     const LayoutTensor& tensor = layout.tensors()[k];
     if (!tensor.covered) {
-      sources.push_back(TensorSource::of(old.info(), old.data()));
+      sources.push_back({old.info(), [&old](const ByteSink& sink) { return old.for_pieces(sink); }});
       continue;
     }
     TensorInfo info = old.info();

@@ -23,10 +23,21 @@ struct Provider {
                          .floor = 3,
                          .error = {.digits = 5, .places = 1},
                          .cap_numerator = 2});
+  BaseRows base{zeros, zeros};
   Mask mask;
   Registered registered;
 
+  static Status zeros(uint64_t, std::span<int64_t> out) {
+    std::ranges::fill(out, 0);
+    return Done{};
+  }
+
   Provider() {
+    const Anchor anchor{.limits = {.drift = {.digits = 1, .places = 0}},
+                        .base = {},
+                        .tensors = std::vector(3, Anchored::kNear),
+                        .squares = std::vector<Wide>(3)};
+    deployment = *Deployment::make(deployment.layout(), deployment.parameters(), anchor);
     for (uint64_t k = 1; k <= 16; ++k) {
       points.push_back(multiply(generators.blinding(), Scalar::from_u64(k)).encode());
     }
@@ -138,8 +149,35 @@ void fuzz_registration(Provider& provider, Choices choices) {
   file.cut = cut(layout.rows(), choices);
   const auto plan = RegistrationPlan::make(provider.deployment, file.cut);
   if (plan.ok()) file.proof = well_formed_proof(plan->shape(), provider, choices);
-  require_refused(verify_registration_file(provider.deployment, file, provider.generators, provider.pool).ok());
+  require_refused(
+      verify_registration_file(provider.deployment, &provider.base, file, provider.generators, provider.pool).ok());
   (void)assume_registration(provider.deployment, file);
+}
+
+// After one window, with a guide or without.
+void fuzz_update(Provider& provider, Choices choices) {
+  const Deployment& deployment = provider.deployment;
+  std::vector<KeptWindow> windows = {{provider.mask, {}}};
+  Mask& mask = windows[0].mask;
+  if (choices.next() % 2 == 1) {
+    mask.op = Operator::kGuided;
+    mask.guidance = some_guidance(deployment, mask, choices);
+    windows[0].before.assign(deployment.layout().rows(), provider.points[3]);
+  }
+  if (!mask.check_for(deployment).ok()) return;
+  ClientRecord client{provider.registered, provider.registered.model, mask};
+  client.current.windows = {{mask.window, mask.digest()}};
+  UpdateFile file;
+  file.deployment = deployment.digest();
+  file.model = client.current.digest();
+  file.client = provider.registered.client;
+  file.curvature = choices.next() % 2 == 1;
+  file.cut = cut(deployment.layout().rows(), choices);
+  const UpdateTerms terms = update_terms(client, windows, file.curvature);
+  const auto plan = RegistrationPlan::make(deployment, file.cut, &terms);
+  if (plan.ok()) file.proof = well_formed_proof(plan->shape(), provider, choices);
+  const auto checked = check_update_file(deployment, &provider.base, client, windows, file, provider.pool);
+  require_refused(checked.ok() && verdict_var(checked->sum, provider.generators, provider.pool).ok());
 }
 
 // Contents of files as they are, with a right digest.
@@ -150,7 +188,8 @@ void fuzz_files(Provider& provider, ByteView input) {
                         .ok());
   }
   if (const auto file = RegistrationFile::decode(frame(RegistrationFile::kKind, input)); file.ok()) {
-    require_refused(verify_registration_file(provider.deployment, *file, provider.generators, provider.pool).ok());
+    require_refused(
+        verify_registration_file(provider.deployment, &provider.base, *file, provider.generators, provider.pool).ok());
   }
 }
 
@@ -160,12 +199,15 @@ void fuzz_files(Provider& provider, ByteView input) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static zkapex::Provider provider;
   zkapex::Choices choices({data, size});
-  switch (choices.next() % 3) {
+  switch (choices.next() % 4) {
     case 0:
       zkapex::fuzz_window(provider, choices);
       break;
     case 1:
       zkapex::fuzz_registration(provider, choices);
+      break;
+    case 3:
+      zkapex::fuzz_update(provider, choices);
       break;
     default:
       zkapex::fuzz_files(provider, choices.rest());

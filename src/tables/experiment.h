@@ -48,7 +48,7 @@ struct ExperimentKind {
   std::function<Result<std::unique_ptr<Experiment>>(const nlohmann::json& settings)> make;
 };
 
-// All there are, in the order of the paper.
+// All there are: in the order of the paper, then what goes beyond it.
 [[nodiscard]] const std::vector<ExperimentKind>& experiment_kinds();
 
 }  // namespace zkapex

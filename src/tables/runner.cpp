@@ -4,11 +4,11 @@
 #include <set>
 #include <thread>
 
+#include "base/machine.h"
 #include "base/stopwatch.h"
 #include "data/documents.h"
 #include "tables/cells.h"
 #include "tables/folders.h"
-#include "tables/machine.h"
 
 namespace zkapex {
 

@@ -66,13 +66,15 @@ StoreHeader store_header_for(const Deployment& deployment) {
 
 Result<BlockReader> checkpoint_blocks(const Deployment& deployment, const Checkpoint& checkpoint) {
   const Layout& layout = deployment.layout();
-  ZKAPEX_CHECK(layout.check_tensors(checkpoint.tensors()));
-  // Both lists are by name and equal, so a tensor has the same number in both.
-  return BlockReader(
-      [&layout, &checkpoint, format = deployment.parameters().weights](uint64_t index, std::span<int64_t> theta) {
-        const Layout::Block block = layout.block(index);
-        return format.read(checkpoint.tensors()[block.tensor], block.first, theta);
-      });
+  ZKAPEX_CHECK(layout.check_covered(checkpoint.tensors()));
+  // By name: a checkpoint that lacks tensors numbers them otherwise than the layout does.
+  std::vector<const TensorView*> tensors(layout.tensors().size());
+  for (const size_t k : layout.covered()) tensors[k] = checkpoint.find(layout.tensors()[k].name);
+  return BlockReader([&layout, tensors = std::move(tensors), format = deployment.parameters().weights](
+                         uint64_t index, std::span<int64_t> theta) {
+    const Layout::Block block = layout.block(index);
+    return format.read(*tensors[block.tensor], block.first, theta);
+  });
 }
 
 Result<ObsSummary> apply_group_obs(const Deployment& deployment, const Mask& mask, const StoreReader& store,

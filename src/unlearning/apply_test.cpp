@@ -163,6 +163,20 @@ TEST_F(ApplyTest, AnotherModelIsRefused) {
             std::string::npos);
 }
 
+// What clients add to a model stands in the layout, and not in the model that they began with.
+TEST_F(ApplyTest, TensorsAreFoundByName) {
+  std::vector<TensorInfo> infos{{"a.branch", Dtype::kF32, {3}}};
+  for (const auto& [info, values] : tensors_) infos.push_back(info);
+  const Deployment wider = *Deployment::make(*Layout::make(infos, {"m.{i}"}, {.block = 12, .row = 256}), {});
+  const auto expected = checkpoint_blocks(*deployment_, *checkpoint_), read = checkpoint_blocks(wider, *checkpoint_);
+  ASSERT_TRUE(expected.ok() && read.ok());
+  for (uint64_t b = 0; b < wider.layout().blocks(); ++b) {
+    std::vector<int64_t> one(wider.layout().block(b).count), other(one.size());
+    ASSERT_TRUE((*expected)(b, one).ok() && (*read)(b, other).ok());
+    EXPECT_EQ(one, other) << b;
+  }
+}
+
 TEST_F(ApplyTest, ErrorsNameTheBlock) {
   ThreadPool pool(2);
   const auto sink = [](uint64_t, std::span<const int64_t>, const ObsOutcome&) -> Status { return Done{}; };

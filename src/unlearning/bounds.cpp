@@ -27,4 +27,11 @@ Result<WindowBounds> window_bounds(const Deployment& deployment, const Mask& mas
   return out;
 }
 
+// |Δ| is below 2^(w−1), and an honest |x| below 2^w.
+uint32_t progress_bits(const Deployment& deployment) {
+  const Wide largest = Wide(uint64_t{Guidance::kThousand}) * Wide(deployment.layout().coordinates()) *
+                       Wide::power_of_two(2 * deployment.parameters().weights.width - 1);
+  return largest.bit_length();
+}
+
 }  // namespace zkapex

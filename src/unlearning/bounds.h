@@ -14,4 +14,7 @@ struct WindowBounds {
 // Refused: pulls and rules with which a sum could wrap around in the field, or a slack has no room in its bits.
 [[nodiscard]] Result<WindowBounds> window_bounds(const Deployment& deployment, const Mask& mask);
 
+// Bits of the slack of every progress that an update keeps: 1000 Σ Δ x over any covered weights.
+[[nodiscard]] uint32_t progress_bits(const Deployment& deployment);
+
 }  // namespace zkapex

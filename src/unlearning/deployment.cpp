@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/bits.h"
+#include "weights/cover.h"
 
 namespace zkapex {
 
@@ -112,6 +113,9 @@ void choose_chunks(const Geometry& g, uint64_t padded_size, uint32_t slack_bits,
 
 uint32_t Parameters::weight_bits() const { return weights.width + log2_ceil(weight_chunk); }
 uint32_t Parameters::curvature_range_bits() const { return curvature_bits + log2_ceil(curvature_chunk); }
+int64_t Parameters::largest_other() const {
+  return ((int64_t{1} << (kOtherBits - 1)) - 1) / static_cast<int64_t>(other_chunk);
+}
 
 Status check_no_wrap(const Geometry& g, const Parameters& p, uint64_t padded_size, uint32_t slack_bits, uint64_t pull,
                      std::span<const Rule> rules) {
@@ -159,9 +163,9 @@ Status check_slack_bits(const Geometry& g, uint32_t slack_bits, uint64_t rules) 
 
 Wide Deployment::residual_bound(uint64_t pull) const { return residual_bound_of(parameters_, pull); }
 
-Result<Deployment> Deployment::make(Layout layout, const Parameters& parameters) {
+Result<Deployment> Deployment::make(Layout layout, const Parameters& parameters, std::optional<Anchor> anchor) {
   ZKAPEX_CHECK(check_supported(parameters));
-  Deployment out(std::move(layout), parameters);
+  Deployment out(std::move(layout), parameters, std::move(anchor));
   Parameters& p = out.parameters_;
   if (out.layout_.geometry().row < kMinRow)
     return error("rows of {} entries are shorter than {}", out.layout_.geometry().row, kMinRow);
@@ -177,11 +181,24 @@ Result<Deployment> Deployment::make(Layout layout, const Parameters& parameters)
   ZKAPEX_CHECK(check_projections(out.layout_.geometry(), p));
   ZKAPEX_CHECK(caps_fit(out.layout_.geometry(), p, out.layout_.padded_size(), out.slack_bits_));
   ZKAPEX_CHECK(check_says_something(out.layout_.geometry(), p));
+  ZKAPEX_CHECK(out.set_anchored());
   return out;
 }
 
-int64_t Deployment::largest_other() const {
-  return ((int64_t{1} << (Parameters::kOtherBits - 1)) - 1) / static_cast<int64_t>(parameters_.other_chunk);
+// No sum of the anchor wraps around: committed entries and those of θ0 are below 2^63 in size, so that at most 2^40
+// squares of their differences, and a slack, are below a quarter of the field.
+static_assert(Layout::kMaxPadded <= uint64_t{1} << 40 && Parameters::kOtherBits <= 63 &&
+              40 + 2 * (Parameters::kOtherBits + 1) < 249 && Deployment::kMaxSlackBits < 249);
+
+Status Deployment::set_anchored() {
+  if (!anchor_) return Done{};
+  ZKAPEX_TRY(anchored_, anchored_tensors(*anchor_, layout_, parameters_));
+  anchor_bits_ = 1;
+  for (const AnchoredTensor& anchored : anchored_) anchor_bits_ = std::max(anchor_bits_, anchored.bound.bit_length());
+  if (const uint64_t most = std::min<uint64_t>(kMaxSlackBits, layout_.geometry().row); anchor_bits_ > most)
+    return error("the slacks of the anchor need {} bits, more than {}: lower the fraction bits or lengthen the rows",
+                 anchor_bits_, most);
+  return Done{};
 }
 
 std::vector<std::string> Deployment::loose() const {
@@ -193,6 +210,31 @@ std::vector<std::string> Deployment::loose() const {
   if (p.cap_numerator > 100 * p.cap_denominator)
     out.push_back(fmt::format("the cap {}/{} is above 100: compensation may move the model far more than the mask does",
                               p.cap_numerator, p.cap_denominator));
+  if (!anchor_) {
+    out.emplace_back(kNoAnchor);
+    return out;
+  }
+  Wide room, base;
+  for (const AnchoredTensor& anchored : anchored_) {
+    if (anchor_->tensors[anchored.tensor] != Anchored::kNear) continue;
+    room += anchored.bound;
+    base += anchor_->squares[anchored.tensor];
+  }
+  if (room >= base) out.emplace_back("the anchor leaves as much room as the base model has: any model may register");
+  const AnchorLimits& limits = anchor_->limits;
+  if (Wide(limits.drift.digits) * Wide(10) > power_of_ten(limits.drift.places))
+    out.push_back(fmt::format("the anchor's drift {} is above 0.1: biases may be anything", limits.drift.text()));
+  if (Wide(limits.added.digits) > power_of_ten(limits.added.places))
+    out.push_back(fmt::format("the anchor lets added tensors have entries of {}, above 1", limits.added.text()));
+  const auto name_covered = [&](Anchored kind, std::string_view sentence) {
+    std::vector<std::string> names;
+    for (const size_t k : layout_.covered()) {
+      if (anchor_->tensors[k] == kind) names.push_back(layout_.tensors()[k].name);
+    }
+    if (!names.empty()) out.push_back(fmt::format("{}: {}", sentence, fmt::join(summarize_names(names), ", ")));
+  };
+  name_covered(Anchored::kFree, "tensors that unlearning reaches are free of the anchor");
+  name_covered(Anchored::kAdded, "tensors that unlearning reaches are not in the base model");
   return out;
 }
 
@@ -212,6 +254,8 @@ Bytes Deployment::content() const {
   out.u64(p.curvature_chunk);
   out.u64(p.other_chunk);
   layout_.serialize(out);
+  out.u8(anchor_ ? 1 : 0);
+  if (anchor_) anchor_->serialize(out);
   return out.take();
 }
 
@@ -235,8 +279,14 @@ Result<Deployment> Deployment::parse(ByteView file) {
   if (p.weight_chunk == 0 || p.curvature_chunk == 0 || p.other_chunk == 0)
     return error("a chunk of 0 is not a power of two");
   ZKAPEX_TRY(Layout layout, Layout::parse(in));
+  ZKAPEX_TRY(const uint8_t anchored, in.u8());
+  if (anchored > 1) return error("a deployment has {} anchors", anchored);
+  std::optional<Anchor> anchor;
+  if (anchored == 1) {
+    ZKAPEX_TRY(anchor, Anchor::parse(in, layout.tensors().size()));
+  }
   ZKAPEX_CHECK(in.finish());
-  return make(std::move(layout), p);
+  return make(std::move(layout), p, std::move(anchor));
 }
 
 }  // namespace zkapex

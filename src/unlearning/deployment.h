@@ -6,6 +6,7 @@
 #include "base/decimal.h"
 #include "base/framed.h"
 #include "base/wide.h"
+#include "unlearning/anchor.h"
 #include "unlearning/rules.h"
 #include "weights/fixed_point.h"
 #include "weights/layout.h"
@@ -28,6 +29,8 @@ struct Parameters {
   [[nodiscard]] uint32_t weight_bits() const;           // w + log2 m
   [[nodiscard]] uint32_t curvature_range_bits() const;  // c + log2 m
   static constexpr uint32_t kOtherBits = 63;            // of tensors that are not covered
+  // The largest integer that a tensor which is not covered may have.
+  [[nodiscard]] int64_t largest_other() const;
 
   bool operator==(const Parameters&) const = default;
 };
@@ -47,17 +50,20 @@ struct Parameters {
 
 class Deployment {
  public:
-  static constexpr FileKind kKind{"ZKAPEXDP", 2, "a deployment"};
+  static constexpr FileKind kKind{"ZKAPEXDP", 3, "a deployment"};
   static constexpr size_t kMaxFileBytes = size_t{1} << 28;
   static constexpr uint32_t kMaxCurvatureBits = 16, kMaxSlackBits = 240, kMaxPlanes = 64;
   static constexpr uint64_t kMinRow = 64;  // a machine word of bits
   static constexpr uint32_t kMinProjections = 192, kMaxProjections = 256;
   static constexpr uint64_t kMaxChunk = uint64_t{1} << 16;
+  // What loose() says where there is no anchor.
+  static constexpr std::string_view kNoAnchor = "there is no anchor: a client may register any model at all";
   static constexpr uint64_t kMaxFloor = uint64_t{1} << 40, kMaxCap = uint64_t{1} << 32;
 
   // Refuses, with the reason, what is outside the supported set, what would let an integer wrap around in the field,
   // and an error that every pair of models meets.
-  static Result<Deployment> make(Layout layout, const Parameters& parameters);
+  static Result<Deployment> make(Layout layout, const Parameters& parameters,
+                                 std::optional<Anchor> anchor = std::nullopt);
 
   [[nodiscard]] const Layout& layout() const { return layout_; }
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
@@ -67,9 +73,13 @@ class Deployment {
   [[nodiscard]] Wide residual_bound(uint64_t pull) const;
   // NB: bits of Y_blk, and of num |M| 4^w for the largest mask there can be.
   [[nodiscard]] uint32_t slack_bits() const { return slack_bits_; }
-  // The largest integer that a tensor which is not covered may have.
-  [[nodiscard]] int64_t largest_other() const;
-  // One sentence for each parameter that says little about a model: ε above 10^-2, a cap above 100.
+  [[nodiscard]] const std::optional<Anchor>& anchor() const { return anchor_; }
+  // What it asks of the tensors that are not free; none without an anchor.
+  [[nodiscard]] const std::vector<AnchoredTensor>& anchored() const { return anchored_; }
+  // Bits of every slack of the anchor: of the largest bound.
+  [[nodiscard]] uint32_t anchor_bits() const { return anchor_bits_; }
+  // One sentence for each parameter that says little about a model: ε above 10^-2, a cap above 100, an anchor that
+  // leaves room for the whole model, or none.
   [[nodiscard]] std::vector<std::string> loose() const;
 
   // Canonical: parse accepts exactly what serialize writes.
@@ -78,13 +88,17 @@ class Deployment {
   [[nodiscard]] Sha256::Digest digest() const { return frame_digest(kKind, content()); }
 
  private:
-  Deployment(Layout layout, const Parameters& parameters) : layout_(std::move(layout)), parameters_(parameters) {}
+  Deployment(Layout layout, const Parameters& parameters, std::optional<Anchor> anchor)
+      : layout_(std::move(layout)), parameters_(parameters), anchor_(std::move(anchor)) {}
+  [[nodiscard]] Status set_anchored();
   [[nodiscard]] Bytes content() const;
 
   Layout layout_;
   Parameters parameters_;
+  std::optional<Anchor> anchor_;
+  std::vector<AnchoredTensor> anchored_;
   Wide residual_bound_;
-  uint32_t slack_bits_ = 0;
+  uint32_t slack_bits_ = 0, anchor_bits_ = 0;
 };
 
 }  // namespace zkapex

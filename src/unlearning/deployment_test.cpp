@@ -12,6 +12,17 @@ Layout layout_of(uint64_t count, Geometry geometry) {
 }
 Layout small() { return layout_of(1000, {.block = 16, .row = 256}); }
 
+// Every tensor near a base model whose weights are 1/8 in size; f is 36.
+Anchor some_anchor(const Layout& layout) {
+  Anchor out;
+  out.base.fill(5);
+  for (const LayoutTensor& tensor : layout.tensors()) {
+    out.tensors.push_back(Anchored::kNear);
+    out.squares.push_back(Wide(tensor.count) * Wide::power_of_two(66));
+  }
+  return out;
+}
+
 std::string reason(Layout layout, const Parameters& parameters) {
   const auto made = Deployment::make(std::move(layout), parameters);
   return made.ok() ? "" : made.error().message;
@@ -115,7 +126,7 @@ TEST(Deployment, TellsWhatIsLoose) {
     p.error = *Decimal::parse(error);
     p.cap_numerator = numerator;
     p.cap_denominator = denominator;
-    return Deployment::make(small(), p)->loose();
+    return Deployment::make(small(), p, some_anchor(small()))->loose();
   };
   EXPECT_TRUE(loose("1e-5", 4, 1).empty());
   EXPECT_TRUE(loose("1e-2", 100, 1).empty());
@@ -182,12 +193,16 @@ TEST(Deployment, FileIsCanonical) {
   Parameters p;
   p.error = *Decimal::parse("2.5e-6");
   p.floor = 7;
-  const auto deployment = Deployment::make(small(), p);
+  Anchor anchor = some_anchor(small());
+  anchor.tensors[0] = Anchored::kAdded;
+  anchor.squares[0] = Wide();
+  const auto deployment = Deployment::make(small(), p, anchor);
   ASSERT_TRUE(deployment.ok());
   const Bytes file = deployment->serialize();
   const auto back = Deployment::parse(file);
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(back->parameters(), deployment->parameters());
+  EXPECT_EQ(back->anchor(), deployment->anchor());
   EXPECT_EQ(back->digest(), deployment->digest());
   EXPECT_EQ(back->serialize(), file);
   for (size_t at = 0; at < file.size(); ++at) {
@@ -199,13 +214,21 @@ TEST(Deployment, FileIsCanonical) {
 
 // A content that is framed properly but is not what serialize writes.
 TEST(Deployment, RefusesOtherContents) {
-  const Bytes file = Deployment::make(small(), {})->serialize();
+  const Bytes file = Deployment::make(small(), {}, some_anchor(small()))->serialize();
   const Bytes content(file.begin() + 12, file.end() - 32);
   const auto parse = [](const Bytes& c) { return Deployment::parse(frame(Deployment::kKind, c)); };
   ASSERT_TRUE(parse(content).ok());
   Bytes longer = content;
   longer.push_back(0);
   EXPECT_FALSE(parse(longer).ok());
+  Bytes neither = Deployment::make(small(), {})->serialize();  // with an anchor nor without
+  neither = Bytes(neither.begin() + 12, neither.end() - 32);
+  ASSERT_TRUE(parse(neither).ok());
+  neither.back() = 2;
+  EXPECT_FALSE(parse(neither).ok());
+  Bytes unknown(content.begin(), content.end() - 24);  // the last tensor of another kind, which has no squares
+  unknown.back() = 4;
+  EXPECT_FALSE(parse(unknown).ok());
   // A chunk of 0 would be chosen, and the file would be another.
   for (const size_t chunk : {52U, 60U, 68U}) {
     Bytes changed = content;

@@ -139,10 +139,11 @@ Status Guidance::check() const {
   if (progress > kThousand) return error("progress of {} thousandths is more than all", progress);
   if (distance > kMaxDistance || distance_removed > kMaxDistance)
     return error("distances of {} and {} thousandths are over {}", distance, distance_removed, kMaxDistance);
-  return Done{};
+  return check_name(method, "the name of the guide's method");
 }
 
 void Guidance::serialize(ByteWriter& out) const {
+  out.text(method);
   out.u64(pull);
   out.u32(progress);
   out.u32(distance);
@@ -152,6 +153,7 @@ void Guidance::serialize(ByteWriter& out) const {
 
 Result<Guidance> Guidance::parse(ByteReader& in) {
   Guidance out;
+  ZKAPEX_TRY(out.method, in.text(Mask::kMaxWindow));
   ZKAPEX_TRY(out.pull, in.u64());
   ZKAPEX_TRY(out.progress, in.u32());
   ZKAPEX_TRY(out.distance, in.u32());
@@ -200,12 +202,15 @@ std::vector<std::string> Mask::loose() const {
 
 bool Mask::contains(const Mask& earlier) const { return std::ranges::includes(support, earlier.support); }
 
-void Mask::continue_from(const Mask& earlier) {
+Status Mask::continue_from(const Mask& earlier) {
+  if (earlier.window == window)
+    return error("this is the mask of the window '{}' itself; give --window a new name", window);
   std::vector<uint64_t> both;
   both.reserve(support.size() + earlier.support.size());
   std::ranges::set_union(support, earlier.support, std::back_inserter(both));
   support = std::move(both);
   predecessor = earlier.digest();
+  return Done{};
 }
 
 Bytes Mask::content() const {

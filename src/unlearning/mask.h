@@ -19,13 +19,15 @@ class Deployment;
 struct Guidance {
   static constexpr int64_t kThousand = 1000;
   static constexpr uint64_t kMaxPull = uint64_t{1} << 40;
+  static constexpr uint64_t kUsualPull = 127 * 127;  // the square of the largest entry of a factor of 8 bits
   static constexpr uint32_t kMaxDistance = 1'000'000;
 
-  uint64_t pull = 0;              // t
-  uint32_t progress = 0;          // π, at most 1
-  uint32_t distance = 0;          // κ
-  uint32_t distance_removed = 0;  // κ′
-  Guide guide;                    // Δ
+  uint64_t pull = 0;               // t
+  uint32_t progress = 0;           // π, at most 1
+  uint32_t distance = 0;           // κ
+  uint32_t distance_removed = 0;   // κ′
+  Guide guide;                     // Δ
+  std::string method = "unnamed";  // that made it, as the provider says; a name, as the window's
 
   bool operator==(const Guidance&) const = default;
   [[nodiscard]] Status check() const;
@@ -34,7 +36,7 @@ struct Guidance {
 };
 
 struct Mask {
-  static constexpr FileKind kKind{"ZKAPEXPS", 4, "a mask"};
+  static constexpr FileKind kKind{"ZKAPEXPS", 5, "a mask"};
   static constexpr size_t kMaxFileBytes = size_t{1} << 34, kMaxWindow = 255;
 
   Sha256::Digest deployment{};
@@ -57,8 +59,8 @@ struct Mask {
   // Every coordinate of `earlier` is one of this mask: what was removed before is removed again.
   [[nodiscard]] bool contains(const Mask& earlier) const;
   // Adds the coordinates of `earlier`, of the same deployment, and names it as the predecessor. Before a guide is made,
-  // which is zero on the mask.
-  void continue_from(const Mask& earlier);
+  // which is zero on the mask. Refused: a mask of the same window.
+  [[nodiscard]] Status continue_from(const Mask& earlier);
 
   // The support is coded by its gaps (first coordinate, then each difference less one) in Rice's code: 0.77 bytes per
   // index at a density of 4 %, 1.02 at 1 %.

@@ -210,6 +210,9 @@ TEST(Mask, ChecksItsRules) {
   EXPECT_FALSE(accepts({0, 1001, 0, 0, {}}));
   EXPECT_FALSE(accepts({0, 0, 1'000'001, 0, {}}));
   EXPECT_FALSE(accepts({0, 0, 0, 1'000'001, {}}));
+  EXPECT_TRUE(accepts({0, 0, 0, 0, {}, "NegGrad+"}));
+  for (const std::string& method : {std::string(), std::string(256, 'a'), std::string("a\nb")})
+    EXPECT_FALSE(accepts({0, 0, 0, 0, {}, method}));
 }
 
 TEST(Mask, ContainsEarlierOnes) {
@@ -223,7 +226,11 @@ TEST(Mask, ContainsEarlierOnes) {
 TEST(Mask, ContinuesFromAnother) {
   const Mask earlier = sample({3, 70, 500});
   Mask mask = sample({1, 70, 600});
-  mask.continue_from(earlier);
+  const Status same = mask.continue_from(earlier);
+  ASSERT_FALSE(same.ok());
+  EXPECT_NE(same.error().message.find("itself"), std::string::npos);
+  mask.window = "next";
+  ASSERT_TRUE(mask.continue_from(earlier).ok());
   EXPECT_EQ(mask.support, (std::vector<uint64_t>{1, 3, 70, 500, 600}));
   EXPECT_EQ(mask.predecessor, earlier.digest());
   EXPECT_EQ(*Mask::parse(mask.serialize()), mask);

@@ -35,6 +35,10 @@ Rule cap_rule(const Parameters& p) {
           .moved = -static_cast<int64_t>(p.cap_denominator)};
 }
 
+Rule progress_rule(const Guidance& guidance) {
+  return {.name = "progress", .followed = Guidance::kThousand, .guide = -static_cast<int64_t>(guidance.progress)};
+}
+
 std::vector<Rule> rules_of(const Parameters& p, const Mask& mask) {
   if (mask.op == Operator::kMaskOnly) return {};
   Rule cap = cap_rule(p);
@@ -44,7 +48,7 @@ std::vector<Rule> rules_of(const Parameters& p, const Mask& mask) {
   cap.guide = cap.removed;
   // 1000 Σ_C (x − Δ)² = 1000 Σ_C x² − 2000 Σ Δ x + 1000 ΣΔ²: Δ is zero on the mask.
   return {cap,
-          {.name = "progress", .followed = kUnit, .guide = -static_cast<int64_t>(guidance.progress)},
+          progress_rule(guidance),
           {.name = "distance",
            .removed = guidance.distance_removed,
            .moved = -kUnit,
@@ -58,6 +62,30 @@ std::vector<RowGroup> row_groups(const Layout& layout, const Mask& mask) {
   for (const size_t tensor : layout.covered()) {
     const LayoutTensor& t = layout.tensors()[tensor];
     out.push_back({t.first_row, t.rows, tensor});
+  }
+  return out;
+}
+
+std::vector<FollowedTensor> followed_tensors(const Layout& layout, const Mask& mask, std::span<const RuleSums> sums) {
+  std::vector<FollowedTensor> out;
+  if (!mask.guidance) return out;
+  const std::vector<RowGroup> groups = row_groups(layout, mask);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const double guide = sums[g].guide.approximate();
+    const double followed = sums[g].forward.approximate() - sums[g].backward.approximate();
+    if (guide == 0) continue;
+    out.push_back({layout.tensors()[groups[g].tensor].name, followed / guide,
+                   (sums[g].moved.approximate() - 2 * followed + guide) / guide,
+                   sums[g].removed.approximate() / guide});
+  }
+  return out;
+}
+
+FollowedRange range_of(std::span<const FollowedTensor> tensors) {
+  FollowedRange out;
+  for (const FollowedTensor& tensor : tensors) {
+    out.least_progress = std::min(out.least_progress, tensor.progress);
+    out.most_distance = std::max(out.most_distance, tensor.distance);
   }
   return out;
 }

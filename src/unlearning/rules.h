@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,7 @@
 namespace zkapex {
 
 class Deployment;
+struct Guidance;
 struct Mask;
 struct Parameters;
 
@@ -40,6 +42,8 @@ struct RuleSums {
 
 // The cap of group-obs, which depends on the deployment alone.
 [[nodiscard]] Rule cap_rule(const Parameters& parameters);
+// Progress alone, of a guided request.
+[[nodiscard]] Rule progress_rule(const Guidance& guidance);
 // Those of the mask's operator, in a fixed order; none for mask-only, which moves nothing outside the mask.
 [[nodiscard]] std::vector<Rule> rules_of(const Parameters& parameters, const Mask& mask);
 
@@ -50,6 +54,20 @@ struct RowGroup {
 };
 // Each covered tensor for guided, else the whole model.
 [[nodiscard]] std::vector<RowGroup> row_groups(const Layout& layout, const Mask& mask);
+
+// How far a covered tensor followed its guide: Σ Δ x / ΣΔ², Σ_C (x − Δ)² / ΣΔ², and for comparison Σ_M x² / ΣΔ².
+struct FollowedTensor {
+  std::string name;
+  double progress = 0, distance = 0, removed = 0;
+};
+// Of those that the guide draws anywhere; none without a guide. `sums` by row_groups.
+[[nodiscard]] std::vector<FollowedTensor> followed_tensors(const Layout& layout, const Mask& mask,
+                                                           std::span<const RuleSums> sums);
+
+struct FollowedRange {
+  double least_progress = 1, most_distance = 0;
+};
+[[nodiscard]] FollowedRange range_of(std::span<const FollowedTensor> tensors);
 
 // Every rule in every group, by its sums; the error names the first that does not hold.
 [[nodiscard]] Status check_rules(const Deployment& deployment, const Mask& mask, std::span<const RuleSums> sums);

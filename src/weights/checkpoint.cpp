@@ -110,8 +110,14 @@ Result<Checkpoint> Checkpoint::open(const Path& path) {
   }
   Checkpoint out;
   ZKAPEX_CHECK(file.extension() == ".json" ? out.add_shards(file) : out.add_file(file));
-  std::sort(out.tensors_.begin(), out.tensors_.end(),
-            [](const TensorView& a, const TensorView& b) { return a.name() < b.name(); });
+  if (const Path branches = path / kBranchesFile; std::filesystem::exists(branches, ignored)) {
+    const Metadata metadata = std::move(out.metadata_);
+    ZKAPEX_CHECK(out.add_file(branches));
+    out.metadata_ = metadata;
+  }
+  std::ranges::sort(out.tensors_, {}, &TensorView::name);
+  const auto twice = std::ranges::adjacent_find(out.tensors_, {}, &TensorView::name);
+  if (twice != out.tensors_.end()) return error("{}: tensor '{}' is in two files", path.string(), twice->name());
   return out;
 }
 
@@ -122,7 +128,7 @@ Status Checkpoint::add_file(const Path& path) {
   auto header = parse_safetensors(file.bytes());
   if (!header.ok()) return header.error().within(path.string());
   for (SafetensorsHeader::Entry& t : header->tensors)
-    tensors_.emplace_back(std::move(t.info), file.bytes().subspan(t.begin, t.end - t.begin));
+    tensors_.emplace_back(std::move(t.info), file.bytes().subspan(t.begin, t.end - t.begin), true);
   metadata_ = std::move(header->metadata);
   files_.push_back(std::move(file));
   return Done{};

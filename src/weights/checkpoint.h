@@ -9,11 +9,14 @@
 
 namespace zkapex {
 
+// Branches that a client trained beside a frozen model, in its folder: a part of the model.
+inline constexpr const char* kBranchesFile = "adaptformer.safetensors";
+
 // Every tensor of an open checkpoint, memory-mapped.
 class Checkpoint {
  public:
   // `path` is a .safetensors file, an index (*.json), or a folder with `model.safetensors` or
-  // `model.safetensors.index.json` in it.
+  // `model.safetensors.index.json` in it, and perhaps branches.
   static Result<Checkpoint> open(const Path& path);
 
   // By name, byte-wise increasing.

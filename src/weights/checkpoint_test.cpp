@@ -116,6 +116,18 @@ TEST_F(CheckpointTest, SaysWhatAFileOfAnotherKindIs) {
   expect_refused("splits.json", "splits.json: this is a split file, not a checkpoint");
 }
 
+TEST_F(CheckpointTest, BranchesInAFolderArePartOfTheModel) {
+  write_tensors("model.safetensors", {"a", "z"});
+  write_tensors(kBranchesFile, {"m"});
+  const auto both = Checkpoint::open(folder_);
+  ASSERT_TRUE(both.ok()) << both.error().message;
+  ASSERT_EQ(both->tensors().size(), 3U);
+  EXPECT_EQ(both->tensors()[1].name(), "m");
+  EXPECT_EQ(Checkpoint::open(folder_ / "model.safetensors")->tensors().size(), 2U);
+  write_tensors(kBranchesFile, {"m", "z"});
+  expect_refused("", "tensor 'z' is in two files");
+}
+
 TEST(ShardIndex, RefusesMalformedIndexes) {
   const auto refused = [](std::string_view json, std::string_view reason) {
     const auto map = parse_shard_index(view(json));

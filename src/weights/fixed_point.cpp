@@ -35,6 +35,7 @@ Status FixedPoint::read(const TensorView& tensor, uint64_t first, std::span<int6
     ZKAPEX_CHECK(from_doubles(tensor.name(), first + done, part, out.subspan(done, now)));
     done += now;
   }
+  tensor.forget(first, out.size());
   return Done{};
 }
 
@@ -44,7 +45,9 @@ Status read_unchanged(const TensorView& tensor, uint32_t fraction_bits, uint64_t
   TensorInfo info = tensor.info();
   if (info.dtype == Dtype::kU64) info.dtype = Dtype::kI64;
   if (info.dtype == Dtype::kF8E4M3 || info.dtype == Dtype::kF8E5M2) info.dtype = Dtype::kU8;
-  return TensorView(std::move(info), tensor.data()).read(first, out);
+  ZKAPEX_CHECK(TensorView(std::move(info), tensor.data()).read(first, out));
+  tensor.forget(first, out.size());
+  return Done{};
 }
 
 Status read_unchanged_split(const TensorView& tensor, uint32_t fraction_bits, uint64_t first, std::span<int64_t> out) {

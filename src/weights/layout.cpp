@@ -122,9 +122,11 @@ std::optional<uint64_t> Layout::block_in_slot(uint64_t slot) const {
   return t.first_block + number;
 }
 
-Status Layout::check_tensors(const std::vector<TensorView>& tensors) const {
+Status Layout::check_some(const std::vector<TensorView>& tensors, bool all) const {
   size_t k = 0;
+  const auto may_lack = [&] { return !all && !tensors_[k].covered; };
   for (const TensorView& given : tensors) {
+    while (k < tensors_.size() && tensors_[k].name < given.name() && may_lack()) ++k;
     if (k == tensors_.size() || given.name() < tensors_[k].name)
       return error("tensor '{}' of the checkpoint is not in the deployment's layout", given.name());
     if (given.name() != tensors_[k].name) break;
@@ -133,10 +135,14 @@ Status Layout::check_tensors(const std::vector<TensorView>& tensors) const {
                    fmt::join(given.shape(), ", "), fmt::join(tensors_[k].shape, ", "));
     ++k;
   }
+  while (k < tensors_.size() && may_lack()) ++k;
   if (k < tensors_.size())
     return error("the checkpoint lacks tensor '{}' of the deployment's layout", tensors_[k].name);
   return Done{};
 }
+
+Status Layout::check_tensors(const std::vector<TensorView>& tensors) const { return check_some(tensors, true); }
+Status Layout::check_covered(const std::vector<TensorView>& tensors) const { return check_some(tensors, false); }
 
 void Layout::serialize(ByteWriter& out) const {
   out.u64(geometry_.block);

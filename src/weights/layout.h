@@ -92,6 +92,8 @@ class Layout {
 
   // Exactly the tensors of the layout, whatever their element types; the error names the first that differs.
   Status check_tensors(const std::vector<TensorView>& tensors) const;
+  // The same, but tensors that are not covered may be missing: a base model has no branches that clients add.
+  Status check_covered(const std::vector<TensorView>& tensors) const;
 
   // Canonical: parse accepts exactly what serialize writes.
   void serialize(ByteWriter& out) const;
@@ -99,6 +101,7 @@ class Layout {
   [[nodiscard]] Sha256::Digest digest() const;
 
  private:
+  [[nodiscard]] Status check_some(const std::vector<TensorView>& tensors, bool all) const;
   static Result<Layout> build(std::vector<LayoutTensor> tensors, Geometry geometry);
   [[nodiscard]] size_t covered_tensor(uint64_t LayoutTensor::*first, uint64_t value) const;
 

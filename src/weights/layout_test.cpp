@@ -220,6 +220,26 @@ TEST(Layout, ChecksTheTensorsOfACheckpoint) {
   EXPECT_NE(reason({tensor("a", 1), tensor("b", 1)}).find("shape"), std::string::npos);
 }
 
+TEST(Layout, ChecksTheCoveredTensorsOfACheckpoint) {
+  const TensorInfo tensors[] = {{"a", Dtype::kF32, {2}}, {"b", Dtype::kF32, {1}}, {"c", Dtype::kF32, {1}}};
+  const auto layout = Layout::make({tensors[0], tensors[1], tensors[2]}, {"b"}, kGeometry);
+  ASSERT_TRUE(layout.ok());
+  const Bytes data(8);
+  const auto reason = [&](const std::vector<TensorInfo>& infos) {
+    std::vector<TensorView> views;
+    for (const TensorInfo& info : infos) views.emplace_back(info, ByteView(data).first(4 * info.shape[0]));
+    const Status status = layout->check_covered(views);
+    return status.ok() ? "" : status.error().message;
+  };
+  EXPECT_EQ(reason({tensors[0], tensors[1], tensors[2]}), "");
+  EXPECT_EQ(reason({tensors[1]}), "");
+  EXPECT_EQ(reason({tensors[1], tensors[2]}), "");
+  EXPECT_NE(reason({tensors[0], tensors[2]}).find("lacks tensor 'b'"), std::string::npos);
+  EXPECT_NE(reason({tensors[0]}).find("lacks tensor 'b'"), std::string::npos);
+  EXPECT_NE(reason({tensors[1], {"d", Dtype::kF32, {1}}}).find("'d' of the checkpoint"), std::string::npos);
+  EXPECT_NE(reason({{"b", Dtype::kF32, {2}}}).find("shape"), std::string::npos);
+}
+
 TEST(Layout, VitB16HasTheKnownSize) {
   std::vector<TensorInfo> tensors;
   for (int i = 0; i < 12; ++i) {

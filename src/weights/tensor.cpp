@@ -1,9 +1,12 @@
 #include "weights/tensor.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+
+#include "base/files.h"
 
 namespace zkapex {
 
@@ -143,6 +146,23 @@ Status TensorView::read(uint64_t first, std::span<double> out) const {
     default:
       return no_conversion("float64");
   }
+}
+
+void TensorView::forget(uint64_t first, uint64_t count) const {
+  constexpr uint64_t kWorthIt = uint64_t{1} << 14;
+  const uint64_t size = dtype_size(dtype());
+  if (mapped_ && count * size >= kWorthIt) forget_mapped(data_.subspan(first * size, count * size));
+}
+
+Status TensorView::for_pieces(const std::function<Status(ByteView)>& visit) const {
+  constexpr uint64_t kElements = uint64_t{1} << 18;
+  const uint64_t size = dtype_size(dtype());
+  for (uint64_t first = 0; first < count(); first += kElements) {
+    const uint64_t some = std::min(kElements, count() - first);
+    ZKAPEX_CHECK(visit(data_.subspan(first * size, some * size)));
+    forget(first, some);
+  }
+  return Done{};
 }
 
 Status TensorView::read(uint64_t first, std::span<int64_t> out) const {

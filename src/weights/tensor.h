@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,8 +52,9 @@ struct TensorInfo {
 // A tensor of an open checkpoint. The bytes live as long as the checkpoint does, and need not be aligned.
 class TensorView {
  public:
-  // Only with data.size() == byte_count(info): what the readers of this room guarantee.
-  TensorView(TensorInfo info, ByteView data) : info_(std::move(info)), data_(data) {}
+  // Only with data.size() == byte_count(info): what the readers of this room guarantee. `mapped`: of a MappedFile.
+  TensorView(TensorInfo info, ByteView data, bool mapped = false)
+      : info_(std::move(info)), data_(data), mapped_(mapped) {}
 
   [[nodiscard]] const TensorInfo& info() const { return info_; }
   [[nodiscard]] const std::string& name() const { return info_.name; }
@@ -67,6 +69,11 @@ class TensorView {
   Status read(uint64_t first, std::span<double> out) const;
   // The integer types and BOOL; a U64 above the range of int64 is an error.
   Status read(uint64_t first, std::span<int64_t> out) const;
+
+  // These elements are not read again soon: see forget_mapped.
+  void forget(uint64_t first, uint64_t count) const;
+  // All bytes in order, some at a time, none of which stays in memory.
+  Status for_pieces(const std::function<Status(ByteView)>& visit) const;
 
   Result<std::vector<float>> floats() const { return all<float>(); }
   Result<std::vector<double>> doubles() const { return all<double>(); }
@@ -84,6 +91,7 @@ class TensorView {
 
   TensorInfo info_;
   ByteView data_;
+  bool mapped_;
 };
 
 // Numbers as elements of a floating-point type, little-endian, rounded to nearest, ties to even; beyond the type's

@@ -171,8 +171,8 @@ class DishonestProver {
     const OpenCommitment commitment = opened(claim);
     Result<Nonces> nonces = Nonces::create({});
     if (!nonces) return Rejection{Reason::kStatement, nonces.error().message};
-    proof.opening = prove_inner_product(main, test_generators(), commitment.vector, commitment.blinding, claim.vector,
-                                        *nonces, pool_);
+    proof.opening = prove_inner_product(main, test_generators(), SecretVector<Scalar>(commitment.vector),
+                                        commitment.blinding, claim.vector, *nonces, pool_);
     return verify_with(*relation_, proof.encode(), pool_);
   }
 

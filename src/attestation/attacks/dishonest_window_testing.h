@@ -41,7 +41,7 @@ class FalseWindow : public Witness {
         before_(before),
         openings_{window.model.all_blindings(), window.curvature.all_blindings()},
         bits_(plan.geometry().row, plan.slack_planes(), segments()),
-        rules_(plan, witness.rule_slacks) {
+        rules_(plan.rule_rows(), witness.rule_slacks) {
     if (plan.compensates())
       bits_ = BitMatrix(slack_words(), plan.geometry().row, plan.slack_planes(), segments(), pool);
   }
@@ -110,7 +110,7 @@ class FalseWindow : public Witness {
     for (size_t i = 0; i < part.x.size(); ++i) part.x[i] = part.theta_u[i] - part.x[i];
     if (segment.rule_planes > 0) {
       for (std::vector<uint8_t>& plane : rules_.planes()) part.planes.push_back(std::move(plane));
-      part.rule_slack = rules_.sum(rules);
+      part.rule_slack = rules_.sum(rules.powers);
     }
     return part;
   }
@@ -121,7 +121,7 @@ class FalseWindow : public Witness {
   const ModelReader& before_;
   const ModelOpenings openings_;
   BitMatrix bits_;
-  RuleBits rules_;
+  SlackBits rules_;
   const Generators* generators_ = nullptr;
 };
 
@@ -131,7 +131,7 @@ inline Result<Proof> prove_false_window(const TestWindow& window, const WindowWi
   const WindowStatement statement = window.statement();
   FalseWindow lies(window, statement, plan, witness, before, pool);
   return prove(WindowRelation(statement, plan), lies, window.generators(), pool,
-               {.scratch = {}, .progress = [] {}, .tamper = &tamper});
+               {.scratch = {}, .progress = go_on, .tamper = &tamper});
 }
 
 // The window's relation, with the statement and the plan that it refers to.

@@ -58,8 +58,9 @@ TEST_F(GuidedAttack, SeveralRulesToARow) {
   WindowOptions of = options(2);
   of.row = 256;
   const TestWindow window(of, pool_);
-  EXPECT_GT(window.plan().rules_per_plane(), 1U);
-  EXPECT_EQ(window.plan().rule_planes(), (6 + window.plan().rules_per_plane() - 1) / window.plan().rules_per_plane());
+  EXPECT_GT(window.plan().rule_rows().per_row(), 1U);
+  EXPECT_EQ(window.plan().rule_planes(),
+            (6 + window.plan().rule_rows().per_row() - 1) / window.plan().rule_rows().per_row());
   EXPECT_TRUE(window.verify(window.prove(pool_)->proof, pool_).ok());
 }
 
@@ -176,6 +177,41 @@ TEST_F(GuidedAttack, ACurvatureThatIgnoresTheGuide) {
   window.commit(pool_);
   EXPECT_FALSE(slack(window, 0, kProgress));
   EXPECT_FALSE(slack(window, 1, kProgress));
+  EXPECT_FALSE(window.prove(pool_).ok());
+  expect_false(window);
+}
+
+// A curvature that holds one direction alone, uᵀx = 0: what the mask takes from uᵀθ is put where the guide draws
+// nothing. Progress and cap look like an honest client's, and the distance tells.
+TEST_F(GuidedAttack, ACurvatureThatFreezesADirection) {
+  WindowOptions of = options();
+  of.bits = 8;
+  TestWindow window(of, pool_);
+  const Layout& layout = window.deployment->layout();
+  const std::vector<int64_t> guide = window.guide();
+  const uint64_t s = layout.geometry().stride();
+  std::ranges::fill(window.factors, int8_t{0});
+  for (uint64_t b = 0; b < layout.blocks(); ++b) {
+    const Layout::Block block = layout.block(b);
+    std::optional<uint64_t> refuge;
+    std::vector<uint64_t> masked;
+    for (uint64_t j = 0; j < block.count; ++j) {
+      const bool is_masked = std::ranges::binary_search(window.mask.support, block.first_coordinate + j);
+      if (is_masked) masked.push_back(j);
+      if (!is_masked && guide[block.slot * s + j] == 0) refuge = j;
+    }
+    if (!refuge) continue;
+    int8_t* column = &window.factors[block.slot * s * s];  // of L: every s-th entry
+    column[*refuge * s] = 40;
+    for (const uint64_t j : masked) column[j * s] = window.theta_p[block.slot * s + j] < 0 ? -127 : 127;
+  }
+  window.solve();
+  window.commit(pool_);
+  for (size_t g = 0; g < 2; ++g) {
+    EXPECT_TRUE(slack(window, g, kCap));
+    EXPECT_TRUE(slack(window, g, kProgress));
+    EXPECT_FALSE(slack(window, g, kDistance));
+  }
   EXPECT_FALSE(window.prove(pool_).ok());
   expect_false(window);
 }

@@ -27,7 +27,7 @@ class RegistrationAttack : public ::testing::Test {
                      *RegistrationPlan::make(*window.deployment, cut_rows(window.deployment->layout().rows(), 2)),
                      {}};
     out.proof = prove_registration(out.statement, out.plan, TestWindow::Before(window), 1 << 12, window.generators(),
-                                   pool_, {.scratch = {}, .progress = [] {}, .tamper = tamper})
+                                   pool_, {.scratch = {}, .progress = go_on, .tamper = tamper})
                     .value()
                     .proof;
     return out;
@@ -137,7 +137,7 @@ TEST_F(RegistrationAttack, ProjectionsOfOtherRowsThanTheCommitted) {
     Tamper unscrupulous;
     Registration r{{&*window_.deployment, "client 1"}, plan, {}};
     r.proof = prove_registration(r.statement, plan, reader, 1 << 12, window_.generators(), pool_,
-                                 {.scratch = {}, .progress = [] {}, .tamper = &unscrupulous})
+                                 {.scratch = {}, .progress = go_on, .tamper = &unscrupulous})
                   .value()
                   .proof;
     EXPECT_EQ(answer(r), "equation") << kind;
@@ -191,18 +191,20 @@ class RegistrationLateShift : public ::testing::Test {
   }
 
   ThreadPool pool_{2};
-  const TestWindow window_{{.block = 4, .tensors = {20, 9}}, pool_};
+  const TestWindow window_{{.block = 4, .tensors = {20, 9}, .anchored = true}, pool_};
   const RegistrationPlan plan_ = *RegistrationPlan::make(*window_.deployment, {1, 1});
-  const RegistrationStatement statement_{&*window_.deployment, "client 1"};
+  const BaseRows base_ = window_.base_rows();
+  const RegistrationStatement statement_{&*window_.deployment, "client 1", &base_};
 };
 
-// Of padding, and of the links; units are those of the argument's own test.
+// Of padding, of the anchor, and of the links; units are those of the argument's own test.
 TEST_F(RegistrationLateShift, OfASealedScalar) {
   const DishonestProver start = false_registration();
   const size_t padded = plan_.padded().size();
   ASSERT_EQ(padded, 2U);
   std::vector<size_t> forks = {0};
   size_t next = padded;
+  for (const size_t end = padded + plan_.sums()->forks(); next < end; ++next) forks.push_back(next);
   for (const ProjectedRows& projected : plan_.projections()) {
     next += projected.shape.forks();
     forks.push_back(next - 1);
@@ -218,7 +220,8 @@ TEST_F(RegistrationLateShift, OfASealedScalar) {
 
 // One of every kind, each absorbed under a label of its own.
 TEST_F(RegistrationLateShift, OfARow) {
-  std::vector<size_t> rows = {0, plan_.model_rows(), plan_.model_rows() + plan_.curvature_rows()};
+  std::vector<size_t> rows = {0, plan_.model_rows(), plan_.model_rows() + plan_.curvature_rows(),
+                              plan_.sums()->first_slack_row};
   for (const ProjectedRows& projected : plan_.projections()) rows.push_back(projected.rows.first_bit_row);
   for (const size_t row : rows) {
     DishonestProver p = false_registration();

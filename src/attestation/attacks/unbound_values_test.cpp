@@ -5,11 +5,12 @@
 #include "argument/channel.h"
 #include "attestation/registration_prover.h"
 #include "attestation/registration_verifier.h"
-#include "attestation/window_testing.h"
+#include "attestation/update_testing.h"
 
 namespace zkapex {
 namespace {
 
+using testing::TestUpdate;
 using testing::TestWindow;
 using testing::WindowOptions;
 
@@ -88,16 +89,26 @@ TEST_F(UnboundValues, NoneInAMaskOnlyWindow) {
 }
 
 TEST_F(UnboundValues, NoneInARegistration) {
-  const TestWindow window({.block = 4, .tensors = {20}}, pool_);
+  const TestWindow window({.block = 4, .tensors = {20}, .anchored = true}, pool_);
   const RegistrationPlan plan = *RegistrationPlan::make(*window.deployment, {window.deployment->layout().rows()});
-  const RegistrationStatement statement{&*window.deployment, "client 1"};
+  const BaseRows base = window.base_rows();
+  const RegistrationStatement statement{&*window.deployment, "client 1", &base};
   expect_all_values_bound([&](Tamper& tamper) {
     const Result<ProvedRegistration> proved =
         prove_registration(statement, plan, TestWindow::Before(window), 1 << 12, window.generators(), pool_,
-                           {.scratch = {}, .progress = [] {}, .tamper = &tamper});
+                           {.scratch = {}, .progress = go_on, .tamper = &tamper});
     EXPECT_TRUE(proved.ok());
     const auto sum = check_registration(statement, plan, proved->proof, pool_);
     return sum.ok() && verdict_var(*sum, window.generators(), pool_).ok();
+  });
+}
+
+TEST_F(UnboundValues, NoneInAnUpdate) {
+  const TestUpdate update({.block = 4, .tensors = {20}}, pool_);
+  expect_all_values_bound([&](Tamper& tamper) {
+    const Result<ProvedRegistration> proved = update.prove(pool_, &tamper);
+    EXPECT_TRUE(proved.ok());
+    return update.verify(proved->proof, pool_).ok();
   });
 }
 

@@ -115,7 +115,11 @@ Result<RunRecord> RunRecord::begin(const Command& command, const LearningFlags& 
 }
 
 Status RunRecord::add_input(const std::string& name, const path& file) {
-  ZKAPEX_TRY(document_["inputs"][name], file_digest(file));
+  if (std::filesystem::is_directory(file)) {
+    ZKAPEX_TRY(document_["inputs"][name], model_digests(file));
+  } else {
+    ZKAPEX_TRY(document_["inputs"][name], file_digest(file));
+  }
   return Done{};
 }
 
@@ -143,7 +147,7 @@ Status RunRecord::claim(const path& unfinished, const path& note, bool force) co
       if (!force)
         return error("{} is the unfinished output of another run; remove it, or --force to start again",
                      unfinished.string());
-      std::filesystem::remove(unfinished, code);
+      std::filesystem::remove_all(unfinished, code);
       if (code) return error("{} cannot be removed: {}", unfinished.string(), code.message());
     }
   }

@@ -26,6 +26,7 @@ void add_train_tokenizer(Command parent, Action& action);
 void add_train(Command parent, Action& action);
 void add_personalize(Command parent, Action& action);
 void add_saliency(Command parent, Action& action);
+void add_rehearse(Command parent, Action& action);
 void add_fisher(Command parent, Action& action);
 void add_baseline(Command parent, Action& action);
 void add_evaluate(Command parent, Action& action);

@@ -12,7 +12,7 @@ struct FisherFlags {
   LearningFlags learning;
   std::string set = "personal";
   int64_t samples = 512, batch = 32;
-  double damping = 1e-2;
+  double damping = Damping().value;
   bool absolute = false;
   path deployment, output;
 };

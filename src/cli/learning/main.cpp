@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
     add_train(app, action);
     add_personalize(app, action);
     add_saliency(app, action);
+    add_rehearse(app, action);
     add_fisher(app, action);
     add_baseline(app, action);
     add_evaluate(app, action);

@@ -17,6 +17,7 @@ inline constexpr CommandName kTrain{"train", "Train a model on a set of a split"
 inline constexpr CommandName kPersonalize{"personalize", "Adapt a model to personal data"};
 inline constexpr CommandName kSaliency{"saliency",
                                        "Score the weights that a forget set leans on, or cut a mask from the scores"};
+inline constexpr CommandName kRehearse{"rehearse", "Make a request that forgets: learn its guide on simulated clients"};
 inline constexpr CommandName kFisher{"fisher", "Write the curvature store of a personal model"};
 inline constexpr CommandName kBaseline{"baseline", "Unlearn by another method, for comparison"};
 inline constexpr CommandName kEvaluate{
@@ -27,8 +28,9 @@ inline constexpr CommandName kProbe{
 inline constexpr CommandName kExperiment{"experiment", "Reproduce a table or figure of the paper, in shape"};
 inline constexpr CommandName kDemo{"demo", "The whole story on real images, with a page to look at"};
 
-inline constexpr std::array kLearningCommands{kSplit,  kTokenize, kTrainTokenizer, kTrain, kPersonalize, kSaliency,
-                                              kFisher, kBaseline, kEvaluate,       kProbe, kExperiment,  kDemo};
+inline constexpr std::array kLearningCommands{
+    kSplit,  kTokenize, kTrainTokenizer, kTrain, kPersonalize, kSaliency, kRehearse,
+    kFisher, kBaseline, kEvaluate,       kProbe, kExperiment,  kDemo};
 
 inline constexpr CommandName kBenchLearning{"learning",
                                             "Time training and Fisher blocks against plain libtorch"};  // of bench

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
-#include "base/random.h"
 #include "cli/learning/common.h"
 #include "learning/mask_tensors.h"
 #include "learning/saliency.h"
+#include "learning/score_mask.h"
 #include "learning/tensor_files.h"
 #include "unlearning/ranking.h"
 
@@ -45,17 +45,6 @@ Result<std::vector<Tensor>> compute_scores(Session& session, const std::vector<s
                   batches(retain, flags.retain_limit, *progress));
 }
 
-// Scores in the order of the layout's coordinates.
-ScoreSource score_source(const std::vector<Tensor>& scores) {
-  return [&scores](const ScoreVisitor& visit) -> Status {
-    for (const Tensor& score : scores) {
-      const Tensor flat = score.detach().cpu().to(at::kDouble).contiguous();
-      ZKAPEX_CHECK(visit({flat.data_ptr<double>(), static_cast<size_t>(flat.numel())}));
-    }
-    return Done{};
-  };
-}
-
 // Both say in a line what they wrote.
 Result<std::string> write_mask(const SaliencyFlags& flags, Session& session, RunRecord& record) {
   ZKAPEX_TRY(const Decimal ratio, Decimal::parse(flags.ratio));
@@ -65,12 +54,7 @@ Result<std::string> write_mask(const SaliencyFlags& flags, Session& session, Run
   ZKAPEX_TRY(const uint64_t count, mask_size(ratio, coordinates));
   ZKAPEX_TRY(const auto covered, covered_by(*session.model, deployment.layout()));
   ZKAPEX_TRY(const std::vector<Tensor> scores, compute_scores(session, covered, flags));
-  Mask mask;
-  mask.deployment = deployment.digest();
-  mask.window = flags.window;
-  ZKAPEX_TRY(mask.nonce, random_array<32>());
-  ZKAPEX_TRY(mask.support, top_coordinates(score_source(scores), coordinates, count));
-  ZKAPEX_CHECK(mask.check());
+  ZKAPEX_TRY(const Mask mask, score_mask(scores, deployment, count, flags.window));
   ZKAPEX_CHECK(write_file(flags.output, mask.serialize(), {.overwrite = flags.learning.common.force}));
   const std::vector<std::string> warnings = mask_warnings(count, coordinates);
   print_warnings(warnings);

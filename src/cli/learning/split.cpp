@@ -44,7 +44,7 @@ Result<Outcome> run_split(const SplitFlags& flags) {
   }
   std::map<std::string, Catalog> catalogs;
   for (DataSource source : sources) {
-    source.sketched = false;
+    source.style = Style::kPhoto;
     if (catalogs.contains(source.text())) continue;
     ZKAPEX_TRY(const InputFormat format, catalog_format(flags, source));
     ZKAPEX_TRY(Catalog catalog, read_catalog(source, format));

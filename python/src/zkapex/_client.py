@@ -1,0 +1,73 @@
+"""What a client does: it registers once, then unlearns, proves, and settles what the provider said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Union
+
+from ._library import (PathLike, RegisterOptions, Session, SettleOptions, UnlearnOptions, UpdateOptions, options,
+                       session_or_default)
+from ._provider import Deployment, Request
+
+
+class Client:
+    """A client's folder, with its registration and its secret state.
+
+    >>> client = zkapex.Client("alice")
+    >>> report = client.unlearn("psi.zka", "unlearned.safetensors", "proof.zka")
+    >>> report["window"]
+    '2026-11'
+    """
+
+    def __init__(self, folder: PathLike) -> None:
+        self.folder = Path(folder)
+
+    @classmethod
+    def register(cls, deployment: Deployment | PathLike, model: PathLike, curvature: PathLike, client: str,
+                 folder: PathLike, *, base: PathLike | None = None, force: bool = False,
+                 session: Session | None = None) -> Client:
+        """Commits to a model and its curvature: ``zkapex register``. Send ``registration`` to the provider."""
+        path = deployment.path if isinstance(deployment, Deployment) else deployment
+        given = options(RegisterOptions, deployment=path, model=model, curvature=curvature, base=base, client=client,
+                        output=folder, force=force)
+        session_or_default(session).call("register", given)
+        return cls(folder)
+
+    @property
+    def registration(self) -> Path:
+        """The file that the provider gets."""
+        return self.folder / "registration.zka"
+
+    def unlearn(self, request: Request | PathLike, model_output: PathLike, proof_output: PathLike, *,
+                model: PathLike | None = None, curvature: PathLike | None = None, max_guide: Union[str, float] = "0.5",
+                force: bool = False, session: Session | None = None) -> dict[str, Any]:
+        """Applies a request and proves it: ``zkapex unlearn``. The state stays where it is until it is settled."""
+        given = options(UnlearnOptions, client=self.folder, request=_path(request), model_output=model_output,
+                        proof_output=proof_output, model=model, curvature=curvature, max_guide=max_guide, force=force)
+        return session_or_default(session).call("unlearn", given)[1]
+
+    def try_request(self, request: Request | PathLike, model_output: PathLike | None = None, *,
+                    model: PathLike | None = None, curvature: PathLike | None = None,
+                    max_guide: Union[str, float] = "0.5", session: Session | None = None) -> dict[str, Any]:
+        """What a request would do, without a proof: ``zkapex unlearn --dry-run``."""
+        given = options(UnlearnOptions, client=self.folder, request=_path(request), model_output=model_output,
+                        model=model, curvature=curvature, max_guide=max_guide, dry_run=True)
+        return session_or_default(session).call("unlearn", given)[1]
+
+    def update(self, model: PathLike, output: PathLike, *, curvature: PathLike | None = None,
+               base: PathLike | None = None, force: bool = False, session: Session | None = None) -> dict[str, Any]:
+        """Goes on with a model that has learned more: ``zkapex update``."""
+        given = options(UpdateOptions, client=self.folder, model=model, curvature=curvature, base=base, output=output,
+                        force=force)
+        return session_or_default(session).call("update", given)[1]
+
+    def settle(self, *, accepted: bool, update: bool = False, window: str | None = None, sent: PathLike | None = None,
+               all: bool = False, session: Session | None = None) -> dict[str, Any]:
+        """Takes over what the provider said about a window or an update: ``zkapex settle``."""
+        given = options(SettleOptions, client=self.folder, accepted=accepted, rejected=not accepted, update=update,
+                        window=window, sent=sent, all=all)
+        return session_or_default(session).call("settle", given)[1]
+
+
+def _path(request: Request | PathLike) -> PathLike:
+    return request.path if isinstance(request, Request) else request

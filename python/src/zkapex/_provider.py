@@ -1,0 +1,188 @@
+"""What a provider does: deployments, requests, and verdicts in a ledger."""
+
+from __future__ import annotations
+
+import os
+from ctypes import c_int, c_void_p
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Sequence, Union
+
+from ._library import (OK, Buffer, DeployOptions, Handle, PathLike, ProviderOptions, RequestOptions, Session, buffer_of,
+                       options, session_or_default, text, texts)
+
+Data = Union[bytes, bytearray, memoryview, PathLike]
+
+
+@dataclass(frozen=True)
+class CoveredTensor:
+    """A tensor that unlearning reaches, and where its Fisher blocks are among all of them."""
+
+    name: str
+    shape: tuple[int, ...]
+    weights: int
+    first_block: int
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Accepted, or rejected for a reason. True where it is accepted."""
+
+    accepted: bool
+    report: dict[str, Any] = field(repr=False)
+
+    @property
+    def client(self) -> str | None:
+        """As the file says; None where that could not be read."""
+        return self.report.get("client")
+
+    @property
+    def reason(self) -> str | None:
+        """One of the reasons of docs/reasons.md, such as ``"equation"``; None where it is accepted."""
+        return self.report.get("reason")
+
+    @property
+    def detail(self) -> str | None:
+        """What was wrong, in a sentence."""
+        return self.report.get("detail")
+
+    @property
+    def not_proved(self) -> list[str]:
+        """What an accepted file leaves unproved, as sentences."""
+        return self.report.get("not_proved", [])
+
+    def __bool__(self) -> bool:
+        return self.accepted
+
+
+class Deployment(Handle):
+    """Layout and parameters, published once, before anyone registers.
+
+    >>> deployment = zkapex.Deployment("deployment.zka")
+    >>> [tensor.name for tensor in deployment.covered]
+    """
+
+    def __init__(self, path: PathLike, *, session: Session | None = None) -> None:
+        super().__init__(0)
+        pointer = c_void_p()
+        _, report = session_or_default(session).call("deployment_open", text(path), pointer)
+        self.pointer, self.path, self.report = pointer.value, Path(path), report
+
+    @classmethod
+    def make(cls, model: PathLike, output: PathLike, *, preset: str | None = None, cover: Sequence[str] = (),
+             base: PathLike | None = None, free: Sequence[str] = (), block: int = 256, row_length: int = 0,
+             bits: int = 8, floor: int = 4, fraction_bits: int = 36, width: int = 40, error: str | float = "1e-5",
+             cap: str | int = "4", anchor: str | float = "0.4", drift: str | float | None = None,
+             added: str | float | None = None, no_anchor: bool = False, allow_loose: bool = False, force: bool = False,
+             session: Session | None = None) -> Deployment:
+        """Writes a deployment file for models like this one, and opens it: ``zkapex deploy``."""
+        given = options(DeployOptions, model=model, output=output, preset=preset, base=base, block=block,
+                        row_length=row_length, bits=bits, floor=floor, fraction_bits=fraction_bits, width=width,
+                        error=error, cap=cap, anchor=None if no_anchor else anchor, drift=drift, added=added,
+                        no_anchor=no_anchor, allow_loose=allow_loose, force=force)
+        given.covers, given.cover_count = texts(list(cover)), len(cover)
+        given.frees, given.free_count = texts(list(free)), len(free)
+        session_or_default(session).call("deploy", given)
+        return cls(output, session=session)
+
+    @property
+    def covered(self) -> list[CoveredTensor]:
+        """In the order in which a curvature store has their blocks."""
+        return [CoveredTensor(t["name"], tuple(t["shape"]), t["weights"], t["first_block"], t["blocks"])
+                for t in self.report["covered_tensors"]]
+
+    @property
+    def block(self) -> int:
+        """Weights in a Fisher block."""
+        return self.report["block"]
+
+    @property
+    def blocks(self) -> int:
+        """Fisher blocks of the whole model."""
+        return self.report["blocks"]
+
+    @property
+    def digest(self) -> str:
+        """By which every later file names it, in hexadecimal digits."""
+        return self.report["deployment"]
+
+
+class Request(Handle):
+    """What the provider asks of all clients in one window: which weights go, and where the others are drawn."""
+
+    def __init__(self, path: PathLike, deployment: Deployment, *, session: Session | None = None) -> None:
+        super().__init__(0)
+        pointer = c_void_p()
+        _, report = session_or_default(session).call("request_open", text(path), deployment.pointer, pointer)
+        self.pointer, self.path, self.report = pointer.value, Path(path), report
+
+    @classmethod
+    def make(cls, deployment: Deployment, output: PathLike, *, window: str, scores: PathLike | None = None,
+             ratio: str | float | None = None, after: PathLike | Request | None = None, operation: str | None = None,
+             guide_from: PathLike | None = None, guide_base: PathLike | None = None, method: str | None = None,
+             guide_scale: float = 1.0, pull: int | None = None, progress: str | float | None = None,
+             distance: str | float | None = None, distance_removed: str | float | None = None, nonce: str | None = None,
+             force: bool = False, session: Session | None = None) -> Request:
+        """Writes a request file and opens it: ``zkapex mask``. Ratios may be texts, to be exact."""
+        if isinstance(after, Request):
+            after = after.path
+        given = options(RequestOptions, deployment=deployment.path, output=output, window=window, scores=scores,
+                        ratio=ratio, after=after, operation=operation, guide_from=guide_from, guide_base=guide_base,
+                        method=method, guide_scale=guide_scale, pull=pull, progress=progress, distance=distance,
+                        distance_removed=distance_removed, nonce=nonce, force=force)
+        _, report = session_or_default(session).call("request_make", given)
+        out = cls(output, deployment, session=session)
+        out.report["warnings"] = report.get("warnings", [])
+        return out
+
+    @property
+    def window(self) -> str:
+        """The window's name."""
+        return self.report["window"]
+
+
+class Ledger:
+    """The provider's folder: registrations that it verified, and where each client's model stands.
+
+    >>> ledger = zkapex.Ledger("ledger", deployment, base="theta0.safetensors")
+    >>> if not ledger.admit("alice/registration.zka"):
+    ...     print("somebody else")
+    """
+
+    def __init__(self, folder: PathLike, deployment: Deployment, *, base: PathLike | None = None) -> None:
+        self.folder, self.deployment, self.base = Path(folder), deployment, base
+
+    def admit(self, registration: Data, *, session: Session | None = None) -> Verdict:
+        """A registration, as bytes or as a file: ``zkapex admit``."""
+        return self._admit("admit", registration, session)
+
+    def admit_update(self, update: Data, *, session: Session | None = None) -> Verdict:
+        """An update of a client that is in the ledger: ``zkapex admit --update``."""
+        return self._admit("admit_update", update, session)
+
+    def verify(self, request: Request, proof: Data, *, session: Session | None = None) -> Verdict:
+        """A proof of the request's window; accepted, the ledger moves on: ``zkapex verify``."""
+        buffer, _kept = buffer_of(_bytes(proof))
+        return Verdict(*session_or_default(session).call("verify", self._provider(), request.pointer, buffer))
+
+    def verify_batch(self, request: Request, proofs: Sequence[Data], *,
+                     session: Session | None = None) -> list[Verdict]:
+        """Many proofs of one window, settled by one multiplication; verdicts in their order."""
+        kept = [buffer_of(_bytes(proof)) for proof in proofs]
+        buffers = (Buffer * len(kept))(*(buffer for buffer, _ in kept))
+        verdicts = (c_int * len(kept))()
+        _, report = session_or_default(session).call("verify_batch", self._provider(), request.pointer, buffers,
+                                                     len(kept), verdicts)
+        return [Verdict(status == OK, client) for status, client in zip(verdicts, report["clients"])]
+
+    def _provider(self) -> Any:
+        return options(ProviderOptions, ledger=self.folder, deployment=self.deployment.pointer, base=self.base)
+
+    def _admit(self, step: str, file: Data, session: Session | None) -> Verdict:
+        buffer, _kept = buffer_of(_bytes(file))
+        return Verdict(*session_or_default(session).call(step, self._provider(), buffer))
+
+
+def _bytes(data: Data) -> Any:
+    return Path(data).read_bytes() if isinstance(data, (str, os.PathLike)) else data

@@ -1,0 +1,114 @@
+"""Models as checkpoints, and back: the tensors that a deployment names, whatever adapters the model has."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Iterator, Mapping
+
+import numpy
+import torch
+
+from .._library import Error, PathLike
+from .._safetensors import read_pieces, write_pieces
+
+_TYPES = {torch.bool: "BOOL", torch.uint8: "U8", torch.int8: "I8", torch.int16: "I16", torch.float16: "F16",
+          torch.bfloat16: "BF16", torch.int32: "I32", torch.float32: "F32", torch.int64: "I64", torch.float64: "F64"}
+_NAMED = {name: dtype for dtype, name in _TYPES.items()}
+
+
+def adapted_layers(model: torch.nn.Module) -> list[torch.nn.Module]:
+    """The layers whose adapters are not merged into their weights."""
+    return [m for m in model.modules() if hasattr(m, "merge") and hasattr(m, "base_layer") and not m.merged]
+
+
+@contextlib.contextmanager
+def merged(model: torch.nn.Module) -> Iterator[torch.nn.Module]:
+    """The model with the adapters of PEFT merged into its weights; afterwards it is what it was, bit for bit."""
+    layers = adapted_layers(model)
+    kept = [(m, {n: p.detach().clone() for n, p in m.base_layer.named_parameters()}) for m in layers]
+    try:
+        for layer in layers:
+            layer.merge()
+        yield model
+    finally:
+        for layer, before in kept:
+            if layer.merged:
+                layer.unmerge()
+            with torch.no_grad():
+                for name, parameter in layer.base_layer.named_parameters():
+                    parameter.copy_(before[name])
+
+
+def plain_name(name: str) -> str:
+    """The name that a tensor has without PEFT's wrappers."""
+    return name.removeprefix("base_model.model.").replace(".base_layer.", ".")
+
+
+def tensors_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """The tensors of a model as its checkpoint has them: without adapters' own, and each of those that are tied once,
+    under the name that Hugging Face keeps. They are the model's own memory."""
+    adapters = ("lora_", ".modules_to_save.", "prompt_encoder.")
+    state = {plain_name(name): tensor for name, tensor in model.state_dict(keep_vars=True).items()
+             if not any(part in name for part in adapters)}
+    unwanted = getattr(_inner(model), "_tied_weights_keys", None) or ()
+    out: dict[str, torch.Tensor] = {}
+    first: dict[tuple[object, ...], str] = {}
+    for name in sorted(state, key=lambda n: any(n.endswith(tied) for tied in unwanted)):
+        tensor = state[name].detach()
+        place = (tensor.device, tensor.data_ptr(), tuple(tensor.shape), tensor.stride())
+        if tensor.numel() and place in first:
+            continue
+        first[place] = name
+        out[name] = tensor
+    return dict(sorted(out.items()))
+
+
+def save(model: torch.nn.Module | Mapping[str, torch.Tensor], path: PathLike) -> None:
+    """Writes a model, adapters merged, or a state dict, as one safetensors file."""
+    if isinstance(model, torch.nn.Module):
+        with merged(model):
+            return save(tensors_of(model), path)
+    write_pieces(path, [(name, _type_of(name, tensor), tuple(tensor.shape), _bytes_of(tensor))
+                        for name, tensor in model.items()])
+
+
+def load_into(model: torch.nn.Module, path: PathLike, *, exact: bool = False) -> float:
+    """Puts the tensors of a file into a model, in place, and returns the largest difference that rounding to the
+    model's types made. With ``exact`` a difference is an error, and the model stays as it was. Adapters must be merged,
+    or there are none."""
+    state = tensors_of(model)
+    read = {name: _tensor(dtype, shape, data) for name, dtype, shape, data in read_pieces(path)}
+    if missing := state.keys() ^ read.keys():
+        raise Error(f"{path}: the model and the file do not both have '{min(missing)}'")
+    rounding = 0.0
+    for name, tensor in read.items():
+        rounded = tensor.to(state[name].dtype).to(tensor.dtype)
+        if torch.equal(rounded, tensor):
+            continue
+        if exact:
+            raise Error(f"tensor '{name}' is {_type_of(name, tensor)} in {path}, and the model's "
+                        f"{_type_of(name, state[name])} does not hold it: convert the model first")
+        rounding = max(rounding, (rounded - tensor).abs().max().item())
+    with torch.no_grad():
+        for name, tensor in read.items():
+            state[name].copy_(tensor)
+    return rounding
+
+
+def _inner(model: torch.nn.Module) -> torch.nn.Module:
+    return model.get_base_model() if hasattr(model, "get_base_model") else model
+
+
+def _type_of(name: str, tensor: torch.Tensor) -> str:
+    if tensor.dtype not in _TYPES:
+        raise Error(f"tensor '{name}' has elements that safetensors has not: {tensor.dtype}")
+    return _TYPES[tensor.dtype]
+
+
+def _bytes_of(tensor: torch.Tensor) -> numpy.ndarray:
+    return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+
+
+def _tensor(dtype: str, shape: tuple[int, ...], data: numpy.ndarray) -> torch.Tensor:
+    raw = torch.from_numpy(numpy.array(data))
+    return raw.view(_NAMED[dtype]).reshape(shape) if raw.numel() else torch.empty(shape, dtype=_NAMED[dtype])

@@ -1,0 +1,117 @@
+"""Gradients of single samples by covered weights, many samples at a time."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
+
+import torch
+from torch.func import functional_call, grad_and_value, vmap
+
+from .._library import Error
+from ._checkpoints import plain_name
+
+#: Of a model and a batch: a loss for each sample, or their sum.
+Loss = Callable[[Callable[..., Any], Any], torch.Tensor]
+
+
+def default_loss(model: Callable[..., Any], batch: Any) -> torch.Tensor:
+    """A Hugging Face model's own loss where the batch is a mapping with labels, else cross entropy of a pair."""
+    if isinstance(batch, Mapping):
+        if "labels" not in batch:
+            raise Error("the batch has no labels: give a loss of your own")
+        return model(**batch).loss
+    inputs, labels = batch
+    output = model(inputs)
+    return torch.nn.functional.cross_entropy(getattr(output, "logits", output), labels, reduction="sum")
+
+
+def map_batch(batch: Any, change: Callable[[torch.Tensor], Any]) -> Any:
+    if isinstance(batch, torch.Tensor):
+        return change(batch)
+    if isinstance(batch, Mapping):
+        return {name: map_batch(value, change) for name, value in batch.items()}
+    if isinstance(batch, (tuple, list)):
+        return type(batch)(map_batch(value, change) for value in batch)
+    return batch
+
+
+def batch_size(batch: Any) -> int:
+    sizes: list[int] = []
+    map_batch(batch, lambda tensor: sizes.append(tensor.shape[0]))
+    if not sizes or len(set(sizes)) != 1:
+        raise Error("the tensors of a batch do not have the same number of samples")
+    return sizes[0]
+
+
+def limited(loader: Iterable[Any], samples: int | None) -> Iterator[Any]:
+    """Batches up to a number of samples in all."""
+    left = samples
+    for batch in loader:
+        size = batch_size(batch)
+        if left is not None and size > left:
+            if left == 0:
+                return
+            batch = map_batch(batch, lambda tensor, n=left: tensor[:n])
+            size = left
+        yield batch
+        if left is not None:
+            left -= size
+
+
+def parameters_by_name(model: torch.nn.Module, names: Sequence[str]) -> dict[str, torch.nn.Parameter]:
+    """The model's parameters under the deployment's names; those that adapters wrap too."""
+    own = {plain_name(name): (name, parameter) for name, parameter in model.named_parameters(remove_duplicate=False)}
+    for name in names:
+        if name not in own:
+            raise Error(f"the model has no weight '{name}'")
+    return {own[name][0]: own[name][1] for name in names}
+
+
+def sample_gradients(model: torch.nn.Module, batch: Any, names: Sequence[str], loss: Loss | None = None, *,
+                     chunk: int = 16, vectorize: bool = True) -> Iterator[list[torch.Tensor]]:
+    """Of each chunk of a batch's samples, the gradients by the named weights: [samples, *shape], in the order of the
+    names, each in the shape that the weight has (so that a Conv1D's are [inputs, outputs]).
+
+    By ``torch.func``. ``vectorize=False`` takes sample after sample by plain autograd, for models that decide on their
+    data. Dropout is off; afterwards every module is in the mode that it had.
+    """
+    loss = loss or default_loss
+    covered = parameters_by_name(model, names)
+    device = next(iter(covered.values())).device
+    weights = {name: parameter.detach() for name, parameter in covered.items()}
+    training = [module for module in model.modules() if module.training]
+    model.eval()
+
+    def loss_of(changed: Mapping[str, torch.Tensor], sample: Any) -> torch.Tensor:
+        one = map_batch(sample, lambda tensor: tensor.unsqueeze(0))
+        return loss(lambda *args, **kwargs: functional_call(model, dict(changed), args, kwargs), one).sum()
+
+    gradients = vmap(grad_and_value(loss_of), in_dims=(None, 0), randomness="different")
+    try:
+        for first in range(0, batch_size(batch), chunk):
+            part = map_batch(batch, lambda tensor: tensor[first:first + chunk].to(device))
+            if vectorize:
+                # The fused attention kernels have no rule for vmap, and would run sample by sample.
+                with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+                    grads, losses = gradients(weights, part)
+            else:
+                grads, losses = _one_by_one(loss_of, weights, part)
+            if not torch.isfinite(losses).all():
+                raise Error("the loss of a sample is not finite (NaN or infinite)")
+            yield [grads[name].detach() for name in covered]
+    finally:
+        for module in training:
+            module.training = True
+
+
+def _one_by_one(loss_of: Callable[..., torch.Tensor], weights: Mapping[str, torch.Tensor],
+                part: Any) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
+    grads, losses = [], []
+    for k in range(batch_size(part)):
+        with torch.enable_grad():
+            own = {name: weight.clone().requires_grad_() for name, weight in weights.items()}
+            value = loss_of(own, map_batch(part, lambda tensor: tensor[k]))
+            grads.append(torch.autograd.grad(value, list(own.values())))
+        losses.append(value.detach())
+    stacked = {name: torch.stack([g[i] for g in grads]) for i, name in enumerate(weights)}
+    return stacked, torch.stack(losses)

@@ -1,0 +1,42 @@
+"""Which weights a request removes: scores by a second-order estimate of what their loss costs the forget set."""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, Mapping
+
+import torch
+
+from .. import _provider
+from .._library import Error, PathLike
+from ._checkpoints import merged, save, tensors_of
+from ._gradients import Loss, limited, sample_gradients
+
+
+def saliency(model: torch.nn.Module, loader: Iterable[Any], deployment: _provider.Deployment, loss: Loss | None = None,
+             *, samples: int | None = None, damping: float = 0.0, chunk: int = 16,
+             vectorize: bool = True) -> dict[str, torch.Tensor]:
+    """½ (F + damping) θ² − g θ of each covered weight: g is the mean gradient on these samples, F the mean of squares.
+
+    The highest are removed by ``zkapex.Request.make(..., scores=...)``; ``save_scores`` writes the file.
+    """
+    names = [tensor.name for tensor in deployment.covered]
+    with merged(model):
+        weights = tensors_of(model)
+        sums = {name: torch.zeros_like(weights[name]) for name in names}
+        squares = {name: torch.zeros_like(weights[name]) for name in names}
+        count = 0
+        for batch in limited(loader, samples):
+            for grads in sample_gradients(model, batch, names, loss, chunk=chunk, vectorize=vectorize):
+                count += grads[0].shape[0]
+                for name, grad in zip(names, grads):
+                    sums[name] += grad.sum(0)
+                    squares[name] += grad.square().sum(0)
+        if count == 0:
+            raise Error("there are no samples to take gradients of")
+        return {name: (squares[name] / count + damping) * weights[name].square() * 0.5
+                - sums[name] / count * weights[name] for name in names}
+
+
+def save_scores(scores: Mapping[str, torch.Tensor], path: PathLike) -> None:
+    """Scores as the file that a request is made from."""
+    save(scores, path)

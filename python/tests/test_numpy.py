@@ -1,0 +1,237 @@
+"""The package without PyTorch: a whole story from NumPy arrays, and that its files are those of the command.
+
+Arguments: libzkapex.so, the program zkapex. With the package installed: the program alone, and --installed."""
+
+import filecmp
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+PROGRAM = sys.argv.pop()
+if sys.argv[-1] == "--installed":
+    sys.argv.pop()
+else:
+    os.environ["ZKAPEX_LIBRARY"] = sys.argv.pop()
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+
+import numpy
+
+import zkapex
+
+NAME = "layers.0.mlp.fc1.weight"
+SHAPE, BLOCK, SAMPLES = (20, 12), 8, 32
+WEIGHTS = SHAPE[0] * SHAPE[1]
+NONCE = "ab" * 32
+
+
+def command(*arguments):
+    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done
+    return done
+
+
+class WithNumPy(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.root = Path(cls.temporary.name)
+        os.environ["ZKAPEX_CACHE"] = str(cls.root / "cache")
+        rng = numpy.random.default_rng(1)
+        base = rng.normal(0, 0.1, SHAPE).astype("float32")
+        other = rng.normal(1, 0.1, 3).astype("float32")
+        cls.gradients = rng.normal(0, 1, (SAMPLES, WEIGHTS)).astype("float32")
+        write = zkapex.write_safetensors
+        write(cls.root / "theta0.safetensors", {NAME: base, "norm.weight": other})
+        write(cls.root / "theta.safetensors",
+              {NAME: base + rng.normal(0, 0.005, SHAPE).astype("float32"), "norm.weight": other})
+        write(cls.root / "scores.safetensors", {NAME: rng.normal(0, 1, SHAPE)})
+        write(cls.root / "gradients.safetensors", {NAME: cls.gradients})
+        cls.deployment = zkapex.Deployment.make(cls.root / "theta0.safetensors", cls.root / "deployment.zka",
+                                                preset="vit", block=BLOCK)
+        with zkapex.CurvatureWriter(cls.deployment, cls.root / "store.zka") as store:
+            store.gradients(cls.gradients)
+        cls.statistics = store.statistics
+        cls.request = zkapex.Request.make(cls.deployment, cls.root / "psi.zka", window="w1", ratio="0.1",
+                                          scores=cls.root / "scores.safetensors", nonce=NONCE)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def setUp(self):
+        self.here = Path(tempfile.mkdtemp(dir=self.root))
+
+    def register(self, name="alice", **arguments):
+        return zkapex.Client.register(self.deployment, self.root / "theta.safetensors", self.root / "store.zka", name,
+                                      self.here / name, base=self.root / "theta0.safetensors", **arguments)
+
+    def ledger(self):
+        return zkapex.Ledger(self.here / "ledger", self.deployment, base=self.root / "theta0.safetensors")
+
+    def check_same(self, made, *arguments):
+        command(*arguments, "-o", self.here / "by-command")
+        self.assertTrue(filecmp.cmp(self.here / "by-command", made, shallow=False), made)
+
+    def test_files_are_those_of_the_command(self):
+        deployment = ["--deployment", self.root / "deployment.zka"]
+        self.check_same(self.root / "deployment.zka", "deploy", "--model", self.root / "theta0.safetensors", "--preset",
+                        "vit", "--block", BLOCK)
+        os.remove(self.here / "by-command")
+        self.check_same(self.root / "store.zka", "curvature", *deployment, "--model", self.root / "theta.safetensors",
+                        "--fisher", self.root / "gradients.safetensors")
+        os.remove(self.here / "by-command")
+        self.check_same(self.root / "psi.zka", "mask", *deployment, "--scores", self.root / "scores.safetensors",
+                        "--ratio", "0.1", "--window", "w1", "--nonce", NONCE)
+
+    def test_what_a_deployment_and_a_request_are(self):
+        self.assertEqual([(t.name, t.shape, t.weights, t.blocks) for t in self.deployment.covered],
+                         [(NAME, SHAPE, WEIGHTS, 30)])
+        self.assertEqual((self.deployment.block, self.deployment.blocks), (BLOCK, 30))
+        self.assertEqual((self.request.window, self.request.report["masked"]), ("w1", 24))
+        self.assertEqual(self.statistics["blocks"], 30)
+        self.assertEqual(zkapex.__version__, zkapex.version())
+
+    def test_a_window_from_registration_to_settlement(self):
+        client, ledger = self.register(), self.ledger()
+        self.assertTrue(ledger.admit(client.registration))
+        tried = client.try_request(self.request)
+        self.assertTrue(tried["rules_hold"])
+        client.unlearn(self.request, self.here / "u.safetensors", self.here / "p.zka")
+        proof = (self.here / "p.zka").read_bytes()
+        self.assertEqual(ledger.verify(self.request, proof[:-1]).reason, "file")
+        forged = bytearray(proof)
+        forged[len(forged) // 2] ^= 1
+        rejected, accepted = ledger.verify_batch(self.request, [forged, proof])
+        self.assertFalse(rejected)
+        self.assertTrue(accepted)
+        self.assertEqual(accepted.client, "alice")
+        self.assertTrue(accepted.not_proved)
+        self.assertEqual(client.settle(accepted=True)["window"], "w1")
+        model = zkapex.read_safetensors(self.here / "u.safetensors")
+        self.assertEqual(int((model[NAME] == 0).sum()), 24)
+        client.update(self.here / "u.safetensors", self.here / "update.zka", base=self.root / "theta0.safetensors")
+        self.assertTrue(ledger.admit_update(self.here / "update.zka"))
+        client.settle(accepted=True, update=True)
+
+    def test_the_command_unlearns_to_the_same_model(self):
+        client = self.register()
+        client.unlearn(self.request, self.here / "u.safetensors", self.here / "p.zka")
+        client.settle(accepted=False)
+        self.check_same(self.here / "u.safetensors", "unlearn", "--client", client.folder, "--mask", self.request.path,
+                        "--proof", self.here / "by-command.zka")
+
+    def test_blocks_and_gradients_may_take_turns_and_a_run_goes_on(self):
+        fisher = [self.gradients[:, k:k + BLOCK].astype(float) for k in range(0, WEIGHTS, BLOCK)]
+        blocks = numpy.stack([g.T @ g / SAMPLES for g in fisher])
+        first = zkapex.CurvatureWriter(self.deployment, self.here / "s.zka", run="r")
+        first.gradients(self.gradients[:, :80])  # a slice: read where it is
+        first.close()
+        with zkapex.CurvatureWriter(self.deployment, self.here / "s.zka", run="r") as store:
+            self.assertEqual(store.written, 10)
+            store.blocks(blocks[10:20])
+            store.gradients(self.gradients[:, 160:].astype("float64"))
+        self.assertTrue((self.here / "s.zka").exists())
+        with self.assertRaisesRegex(zkapex.Error, "whole blocks"):
+            zkapex.CurvatureWriter(self.deployment, self.here / "t.zka").gradients(self.gradients[:, :81])
+        with self.assertRaisesRegex(zkapex.Error, "float32 or float64"):
+            zkapex.CurvatureWriter(self.deployment, self.here / "t.zka").blocks(blocks.astype(int))
+        with self.assertRaisesRegex(zkapex.Error, "dimensions"):
+            zkapex.CurvatureWriter(self.deployment, self.here / "t.zka").blocks(blocks[0])
+
+    def test_an_error_is_the_commands_sentence(self):
+        with self.assertRaises(zkapex.Error) as raised:
+            zkapex.Deployment.make(self.root / "theta0.safetensors", self.here / "d.zka", cover=["nothing.*"])
+        done = subprocess.run([PROGRAM, "deploy", "--model", str(self.root / "theta0.safetensors"), "--cover",
+                               "nothing.*", "-o", str(self.here / "d.zka")], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (2, f"zkapex: {raised.exception}\n"))
+        self.assertFalse((self.here / "d.zka").exists())
+
+    def test_progress_is_heard_and_an_exception_cancels(self):
+        heard = []
+        with zkapex.Session(threads=1, progress=lambda *part: heard.append(part)) as session:
+            self.register("bob", session=session)
+        self.assertEqual({stage for stage, _, _ in heard}, {"reading", "registering"})
+        self.assertEqual(heard[-1][1], heard[-1][2])
+
+        class Enough(Exception):
+            pass
+
+        def stop(*_):
+            raise Enough
+
+        with zkapex.Session(progress=stop) as session, self.assertRaises(Enough):
+            self.register("carol", session=session)
+        self.assertFalse((self.here / "carol").exists())
+        self.register("carol")
+
+    def test_other_threads_run_meanwhile_and_have_sessions_of_their_own(self):
+        ticks, clients = [], []
+        done = threading.Event()
+
+        def tick():
+            while not done.wait(0.001):
+                ticks.append(None)
+
+        ticking = threading.Thread(target=tick)
+        ticking.start()
+        workers = [threading.Thread(target=lambda n=n: clients.append(self.register(f"c{n}"))) for n in range(2)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        done.set()
+        ticking.join()
+        self.assertEqual(len(clients), 2)
+        self.assertGreater(len(ticks), 5)
+
+    def test_a_forked_process_works_and_leaves_its_parents_sessions_alone(self):
+        session = zkapex.Session()
+        other = []  # a thread's own session, which the child has without the thread
+        ready, done = threading.Event(), threading.Event()
+        thread = threading.Thread(target=lambda: (other.append(self.register("before")), ready.set(), done.wait(60)))
+        thread.start()
+        ready.wait(60)
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                self.register("child")
+                self.register("again", session=session)
+            except zkapex.Error as error:
+                status = 0 if "forked" in str(error) else 2
+            finally:
+                os._exit(status)
+        done.set()
+        thread.join()
+        for _ in range(600):
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                break
+            time.sleep(0.1)
+        else:
+            os.kill(child, signal.SIGKILL)
+            self.fail("the child did not end")
+        self.assertEqual(os.waitstatus_to_exitcode(status), 0)
+        self.assertTrue((self.here / "child" / "secret.zka").exists())
+
+    def test_tensors_of_all_types_are_written_and_read(self):
+        tensors = {"a": numpy.arange(6, dtype="int64").reshape(2, 3), "b": numpy.float16([1.5]), "c": numpy.array(True),
+                   "d": numpy.zeros((0, 3), "float32")}
+        zkapex.write_safetensors(self.here / "x.safetensors", tensors)
+        read = zkapex.read_safetensors(self.here / "x.safetensors")
+        for name, array in tensors.items():
+            self.assertTrue(numpy.array_equal(read[name], array), name)
+            self.assertEqual((read[name].dtype, read[name].shape), (array.dtype, array.shape))
+        (self.here / "y").write_bytes(b"nothing of the kind")
+        with self.assertRaisesRegex(zkapex.Error, "no safetensors"):
+            zkapex.read_safetensors(self.here / "y")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,292 @@
+"""zkapex.torch on small models: numbers against Hugging Face's own (src/learning/testdata), stories on ViT, OPT, GPT-2,
+BERT and Llama, adapters of PEFT, half precision. Needs torch, transformers and peft.
+
+Arguments: libzkapex.so; or --installed."""
+
+import copy
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+if sys.argv[-1] == "--installed":
+    sys.argv.pop()
+else:
+    os.environ["ZKAPEX_LIBRARY"] = sys.argv.pop()
+    sys.path.insert(0, str(ROOT / "python" / "src"))
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import numpy
+import torch
+import transformers
+from torch.nn import functional as F
+
+import zkapex
+import zkapex.torch as zt
+
+TESTDATA = ROOT / "src" / "learning" / "testdata"
+
+
+def tiny(kind, **more):
+    torch.manual_seed(0)
+    sizes = dict(vocab_size=64, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24)
+    if kind == "opt":
+        config = transformers.OPTConfig(vocab_size=64, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+                                        ffn_dim=24, max_position_embeddings=32, word_embed_proj_dim=16, **more)
+        return transformers.OPTForCausalLM(config).eval()
+    if kind == "gpt2":
+        config = transformers.GPT2Config(vocab_size=64, n_embd=16, n_layer=1, n_head=2, n_positions=32, **more)
+        return transformers.GPT2LMHeadModel(config).eval()
+    if kind == "bert":
+        config = transformers.BertConfig(**sizes, max_position_embeddings=32, num_labels=3, **more)
+        return transformers.BertForSequenceClassification(config).eval()
+    if kind == "llama":
+        config = transformers.LlamaConfig(**sizes, max_position_embeddings=32, **more)
+        return transformers.LlamaForCausalLM(config).eval()
+    config = transformers.ViTConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24,
+                                    image_size=8, patch_size=4, num_labels=3, **more)
+    return transformers.ViTForImageClassification(config).eval()
+
+
+def tokens(count=4):
+    ids = torch.randint(0, 64, (count, 6), generator=torch.Generator().manual_seed(1))
+    return {"input_ids": ids, "labels": ids}
+
+
+def images(count=4):
+    generator = torch.Generator().manual_seed(1)
+    return {"pixel_values": torch.randn(count, 3, 8, 8, generator=generator), "labels": torch.arange(count) % 3}
+
+
+def obs_delta(fisher, theta, masked):
+    """The Group-OBS change of one block, with a damping of 0.01 times the mean diagonal."""
+    damped, kept = fisher + 0.01 * fisher.diagonal().mean() * torch.eye(len(theta)), ~masked
+    out = torch.where(masked, -theta, 0)
+    if masked.any() and kept.any():
+        out[kept] = torch.linalg.solve(damped[kept][:, kept], -damped[kept][:, masked] @ out[masked])
+    return out
+
+
+class WithFolder(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.here = Path(temporary.name)
+        os.environ["ZKAPEX_CACHE"] = str(self.here / "cache")
+
+    def story(self, base, model, batch, **options):
+        """Deploys for `base`, and takes a client with `model` through one window; the proof is accepted."""
+        deployment = zt.Deployment.from_model(base, self.here / "d.zka", block=8, **options)
+        zt.save(base, self.here / "theta0.safetensors")
+        zt.fisher(model, [batch], deployment, self.here / "store.zka", chunk=2)
+        client = zt.register(model, deployment, "alice", self.here / "alice", curvature=self.here / "store.zka",
+                             base=self.here / "theta0.safetensors")
+        ledger = zt.Ledger(self.here / "ledger", deployment, base=self.here / "theta0.safetensors")
+        self.assertTrue(ledger.admit(client.registration))
+        zt.save_scores(zt.saliency(base, [batch], deployment), self.here / "scores.safetensors")
+        request = zt.Request.make(deployment, self.here / "psi.zka", window="w1", ratio="0.05",
+                                  scores=self.here / "scores.safetensors")
+        proof = zt.unlearn(model, client, request)
+        verdict = ledger.verify(request, proof.data)
+        self.assertTrue(verdict, verdict)
+        client.settle(accepted=True)
+        return deployment, request, proof
+
+
+class Golden(unittest.TestCase):
+    """Against numbers of transformers' own implementation on the checkpoints of the C++ tests."""
+
+    def check(self, name, model, batch):
+        expected = zkapex.read_safetensors(TESTDATA / name / "expected.safetensors")
+        with tempfile.TemporaryDirectory() as folder:
+            deployment = zt.Deployment.from_model(model, Path(folder) / "d.zka", block=16)
+            names = [tensor.name for tensor in deployment.covered]
+            scores = zt.saliency(model, [batch], deployment, chunk=3)
+            diagonal = {n: 0.0 for n in names}
+            count = 0
+            blocks = 0.0
+            first = next(k for k in expected if k.startswith("block_fisher.")).split(".", 1)[1]
+            for grads in zt.sample_gradients(model, batch, names, chunk=3):
+                count += len(grads[0])
+                for n, g in zip(names, grads):
+                    diagonal[n] = diagonal[n] + g.square().sum(0)
+                flat = grads[names.index(first)].flatten(1).double().unflatten(1, (-1, 16))
+                blocks = blocks + torch.einsum("sbi,sbj->bij", flat, flat)
+        # The reference is in single precision, whose rounding is half of that.
+        for n in names:
+            self.close(scores[n], expected[f"saliency.{n}"], 2e-6)
+            self.close(diagonal[n] / count, expected[f"fisher_diag.{n}"], 2e-6)
+        some = expected[f"block_fisher.{first}"]
+        self.close(blocks[:len(some)] / count, some, 2e-6)
+        # This one is not.
+        exact = zkapex.read_safetensors(TESTDATA / name / "obs_delta_double.safetensors")[f"obs_delta.{first}"]
+        theta, masks = zt.tensors_of(model)[first].reshape(-1, 16), expected[f"obs_mask.{first}"].reshape(-1, 16) != 0
+        self.close(torch.stack([obs_delta(f, t, torch.tensor(m)) for f, t, m in zip(blocks / count, theta, masks)]),
+                   exact, 1e-6)
+
+    def close(self, mine, theirs, tolerance):
+        theirs = torch.tensor(numpy.array(theirs)).double()
+        self.assertLess((mine.double().reshape(theirs.shape) - theirs).abs().max() / theirs.abs().max(), tolerance)
+
+    def test_vit(self):
+        read = zkapex.read_safetensors(TESTDATA / "vit" / "input.safetensors")
+        self.check("vit", transformers.ViTForImageClassification.from_pretrained(TESTDATA / "vit").double().eval(),
+                   {"pixel_values": torch.tensor(numpy.array(read["pixel_values"])).double(),
+                    "labels": torch.tensor(numpy.array(read["labels"]))})
+
+    def test_opt(self):
+        ids = torch.tensor(numpy.array(zkapex.read_safetensors(TESTDATA / "opt" / "input.safetensors")["input_ids"]))
+        self.check("opt", transformers.OPTForCausalLM.from_pretrained(TESTDATA / "opt").double().eval(),
+                   {"input_ids": ids, "labels": ids})
+
+
+class Stories(WithFolder):
+    def test_vit(self):
+        model = tiny("vit")
+        before = {name: tensor.clone() for name, tensor in zt.tensors_of(model).items()}
+        deployment, request, proof = self.story(tiny("vit"), model, images())
+        self.check_second_window(deployment, request, model)
+        self.assertLess(proof.report["rounding"], 1e-6)
+        covered = {tensor.name for tensor in deployment.covered}
+        zeros = 0
+        for name, tensor in zt.tensors_of(model).items():
+            self.assertEqual(torch.equal(tensor, before[name]), name not in covered, name)
+            zeros += int((tensor == 0).sum()) if name in covered else 0
+        self.assertEqual(zeros, request.report["masked"])
+
+    def check_second_window(self, deployment, first, model):
+        other = copy.deepcopy(model)
+        second = zt.Request.make(deployment, self.here / "next.zka", window="w2", ratio="0.08", after=first,
+                                 scores=self.here / "scores.safetensors")
+        ledger = zt.Ledger(self.here / "ledger", deployment, base=self.here / "theta0.safetensors")
+        self.assertTrue(ledger.verify(second, zt.unlearn(other, self.here / "alice", second).data))
+        zt.Client(self.here / "alice").settle(accepted=True)
+        zeros = sum(int((zt.tensors_of(other)[t.name] == 0).sum()) for t in deployment.covered)
+        self.assertEqual(zeros, second.report["masked"])
+
+    def test_opt_gpt2_bert_llama_are_covered_by_default(self):
+        expected = {
+            "opt": ["model.decoder.layers.0.fc1.weight", "model.decoder.layers.0.fc2.weight"],
+            "gpt2": ["transformer.h.0.mlp.c_fc.weight", "transformer.h.0.mlp.c_proj.weight"],
+            "bert": ["bert.encoder.layer.0.intermediate.dense.weight", "bert.encoder.layer.0.output.dense.weight"],
+            "llama": [f"model.layers.0.mlp.{part}_proj.weight" for part in ("down", "gate", "up")],
+        }
+        for kind, names in expected.items():
+            self.assertEqual(zt.covered_names(tiny(kind)), names, kind)
+        with self.assertRaisesRegex(zkapex.Error, "cover"):
+            zt.covered_names(torch.nn.Linear(2, 2))
+        with self.assertRaisesRegex(zkapex.Error, "matches 'nothing'"):
+            zt.covered_names(tiny("opt"), ["nothing"])
+
+    def test_conv1d_is_taken_as_it_is_stored(self):
+        model = tiny("gpt2")
+        name = "transformer.h.0.mlp.c_fc.weight"
+        layer = model.transformer.h[0].mlp.c_fc
+        (mine,), = [g for g in zt.sample_gradients(model, tokens(1), [name])]
+        linear = torch.nn.Linear(16, 64)
+        linear.weight.data, linear.bias.data = layer.weight.data.T.contiguous(), layer.bias.data
+        model.transformer.h[0].mlp.c_fc = linear
+        model(**tokens(1)).loss.backward()
+        self.assertEqual(mine.shape, (1, 16, 64))
+        self.assertLess((mine[0].T - linear.weight.grad).abs().max(), 1e-6)
+
+    def test_gpt2_through_a_window(self):
+        self.story(tiny("gpt2"), tiny("gpt2"), tokens())
+
+    def test_a_model_of_ones_own_with_an_own_loss(self):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+        x, y = torch.randn(12, 6), torch.randn(12, 2)
+        loss = lambda m, batch: (m(batch[0]) - batch[1]).square().sum(-1)
+        deployment = zt.Deployment.from_model(model, self.here / "d.zka", r"\d\.weight", block=8)
+        self.assertEqual([t.name for t in deployment.covered], ["0.weight", "2.weight"])
+        model[1].eval()
+        fast = torch.cat([g[0] for g in zt.sample_gradients(model, (x, y), ["0.weight"], loss, chunk=5)])
+        slow = torch.cat([g[0] for g in zt.sample_gradients(model, (x, y), ["0.weight"], loss, vectorize=False)])
+        self.assertEqual(fast.shape, (12, 8, 6))
+        self.assertEqual([module.training for module in model], [True, False, True])
+        self.assertLess((fast - slow).abs().max(), 1e-5)
+        for memory in (1 << 20, 4 * 64):  # in one pass, and block after block: the same store
+            zt.fisher(model, [(x, y)], deployment, self.here / f"{memory}.zka", loss, memory=memory, samples=9, chunk=4)
+        one, many = ((self.here / f"{memory}.zka").read_bytes() for memory in (1 << 20, 4 * 64))
+        self.assertEqual(one, many)
+        with self.assertRaisesRegex(zkapex.Error, "no samples"):
+            zt.fisher(model, [], deployment, self.here / "none.zka", loss)
+        with self.assertRaisesRegex(zkapex.Error, "not finite"):
+            zt.fisher(model, [(x / 0, y)], deployment, self.here / "nan.zka", loss)
+        self.assertFalse((self.here / "nan.zka").exists())
+
+    def test_half_precision_and_shards(self):
+        base = tiny("opt").to(torch.bfloat16)
+        base.save_pretrained(self.here / "hub", max_shard_size="4KB")
+        self.assertTrue((self.here / "hub" / "model.safetensors.index.json").exists())
+        names = [tensor.name for tensor in zkapex.Deployment.make(
+            self.here / "hub", self.here / "sharded.zka", preset="opt", block=8, no_anchor=True).covered]
+        deployment = zt.Deployment.from_model(base, self.here / "own.zka", block=8, no_anchor=True)
+        self.assertEqual([tensor.name for tensor in deployment.covered], names)
+        self.assertEqual((self.here / "own.zka").read_bytes(), (self.here / "sharded.zka").read_bytes())
+        with self.assertRaisesRegex(zkapex.Error, "does not hold it"):
+            model = tiny("opt")
+            zt.save({n: t.double() / 3 for n, t in zt.tensors_of(model).items()}, self.here / "third.safetensors")
+            zt.load_into(model, self.here / "third.safetensors", exact=True)
+
+    def test_tied_weights_are_there_once(self):
+        names = zt.tensors_of(tiny("opt")).keys()
+        self.assertIn("model.decoder.embed_tokens.weight", names)
+        self.assertNotIn("lm_head.weight", names)
+
+    def test_adapters_are_merged_and_unmerged(self):
+        import peft
+
+        config = peft.LoraConfig(r=2, target_modules=["fc1", "fc2"], init_lora_weights=False)
+        model = peft.get_peft_model(tiny("opt"), config)
+        for name, parameter in model.named_parameters():
+            if "lora_" in name:
+                parameter.data.mul_(0.05)
+        state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+        with zt.merged(model):
+            self.assertFalse(torch.equal(zt.tensors_of(model)["model.decoder.layers.0.fc1.weight"],
+                                         state["base_model.model.model.decoder.layers.0.fc1.base_layer.weight"]))
+        for name, tensor in model.state_dict().items():
+            self.assertTrue(torch.equal(tensor, state[name]), name)
+        self.assertEqual(zt.tensors_of(model).keys(), zt.tensors_of(tiny("opt")).keys())
+        _, request, _ = self.story(tiny("opt"), model, tokens())
+        covered = [zt.tensors_of(model)[name] for name in zt.covered_names(model)]
+        self.assertEqual(sum(int((tensor == 0).sum()) for tensor in covered), request.report["masked"])
+        ids = tokens()["input_ids"]
+        with torch.no_grad():
+            together = model(ids).logits
+            model.unmerge_adapter()
+            self.assertLess((model(ids).logits - together).abs().max(), 1e-5)
+
+    def test_a_rehearsal_with_an_own_loss_makes_a_request_that_is_followed(self):
+        model, batch = tiny("vit"), images(12)
+        deployment = zt.Deployment.from_model(model, self.here / "d.zka", block=8)
+        zt.save(model, self.here / "theta0.safetensors")
+        zt.fisher(model, [batch], deployment, self.here / "store.zka")
+        forget = {"pixel_values": batch["pixel_values"][::3]}
+        with torch.no_grad():
+            before = model(**forget).logits.softmax(-1)[:, 0].mean()
+        seen = []
+
+        def loss(changed, k):
+            return -torch.log1p(-changed(**forget).logits.softmax(-1)[:, 0]).mean()
+
+        request = zt.rehearse(model, deployment, self.here / "psi.zka", loss, [(model, self.here / "store.zka")],
+                              window="w1", steps=30, rate=1e-2, scores=zt.saliency(model, [batch], deployment),
+                              observe=lambda step, value: seen.append(value))
+        self.assertLess(seen[-1], seen[0])
+        self.assertEqual((request.report["operator"], request.report["method"]), ("guided", "rehearsal"))
+        client = zt.register(model, deployment, "alice", self.here / "alice", curvature=self.here / "store.zka",
+                             base=self.here / "theta0.safetensors")
+        tried = client.try_request(request, self.here / "tried.safetensors", max_guide="5")
+        self.assertTrue(tried["rules_hold"], tried)
+        zt.load_into(model, self.here / "tried.safetensors")
+        with torch.no_grad():
+            self.assertLess(model(**forget).logits.softmax(-1)[:, 0].mean(), before)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,28 @@
+// What an agent's folder says of itself, to whoever asks while the agent works or does not.
+#pragma once
+
+#include "agent/agent.h"
+
+namespace zkapex {
+
+struct WindowStatus {
+  std::string window;
+  WindowState state = WindowState::kSeen;
+  UnixTime deadline = 0;
+  size_t earlier = 0;                        // attempts that were rejected before
+  std::optional<UnixTime> verdict_due = {};  // promised by the provider, while there is none
+  std::string reason = {};                   // of a rejection
+};
+
+struct AgentStatus {
+  std::string client, provider;
+  bool enrolled = false;
+  std::string registration = {};  // "none", "made", "received", "accepted" or "rejected"
+  bool split = false;
+  std::optional<uint64_t> log_size = {};  // that was seen last
+  std::vector<WindowStatus> windows = {};
+};
+
+[[nodiscard]] Result<AgentStatus> read_status(const AgentFolder& folder);
+
+}  // namespace zkapex

@@ -1,0 +1,176 @@
+#include "service/findings.h"
+
+#include "base/first_error.h"
+#include "parties/admission.h"
+#include "parties/judge.h"
+
+namespace zkapex {
+
+namespace {
+
+// The file, unless it can be read and names another client.
+template <class File>
+Result<Bytes, Rejection> own_file(const Case& one) {
+  const Result<File> decoded = File::decode(one.file);
+  if (decoded && decoded->client != one.job.delivery.announced.client)
+    return Rejection{Reason::kClient, "the file is of another client than the one that signed for it"};
+  return one.file;
+}
+
+Result<Finding> examine_registration(const StoreRecords& records, const BaseRows* base, const Case& one,
+                                     const WorkSettings& settings) {
+  ZKAPEX_TRY(Admission admission, admit(records, base, own_file<RegistrationFile>(one), settings));
+  if (admission.known) return error("a registration that waits for its verdict is in the records already");
+  return Finding{std::move(admission.rejection), admission.registration, std::nullopt};
+}
+
+Result<Finding> examine_update(const StoreRecords& records, const BaseRows* base, const Case& one,
+                               const WorkSettings& settings) {
+  ZKAPEX_TRY(UpdateAdmission admission, admit_update(records, base, own_file<UpdateFile>(one), settings));
+  if (admission.known) admission.rejection = Rejection{Reason::kModel, "this very update was accepted before"};
+  return Finding{std::move(admission.rejection), {}, std::nullopt};
+}
+
+Result<std::vector<Finding>> examine_submissions(const StoreRecords& records, std::span<const Case> cases,
+                                                 const WindowInfo& window, const WorkSettings& settings) {
+  ZKAPEX_TRY(const Mask mask, records.mask(window.id, window.mask));
+  std::vector<Submission> submissions;
+  for (const Case& one : cases) submissions.emplace_back([&one] { return own_file<ProofFile>(one); });
+  ZKAPEX_TRY(const std::vector<Judgement> judgements, judge(records, mask, submissions, settings));
+  ZKAPEX_CHECK(record(records, mask, judgements));
+  std::vector<Finding> out;
+  for (const Judgement& judgement : judgements) out.push_back({judgement.rejection, {}, std::nullopt});
+  return out;
+}
+
+// Where the client's model stands, for windows and updates.
+Status fill_standing(const StoreRecords& records, const Case& one, Finding& finding) {
+  const std::string& client = one.job.delivery.announced.client;
+  ZKAPEX_TRY(const std::optional<StoreRecords::Standing> standing, records.standing(client));
+  if (!standing) return error("client {} has no registration in the store, and something to verify", client);
+  finding.registration = standing->registration;
+  finding.start = standing->commitment;
+  return Done{};
+}
+
+StatementKind statement_kind(DeliveryKind kind) {
+  switch (kind) {
+    case DeliveryKind::kRegistration:
+      return StatementKind::kRegistration;
+    case DeliveryKind::kUpdate:
+      return StatementKind::kUpdate;
+    case DeliveryKind::kSubmission:
+      break;
+  }
+  return StatementKind::kSubmission;
+}
+
+// As long as a statement may have it, and cut between characters.
+std::string short_detail(std::string detail) {
+  size_t size = std::min(detail.size(), VerdictNotice::kMaxDetail);
+  while (size > 0 && size < detail.size() && (static_cast<unsigned char>(detail[size]) & 0xC0U) == 0x80U) --size;
+  detail.resize(size);
+  return detail;
+}
+
+VerdictNotice notice_of(const StoreRecords& records, const Job& job, const Finding& finding, UnixTime now) {
+  const DeliveryInfo& delivery = job.delivery;
+  VerdictNotice out;
+  out.of = statement_kind(delivery.announced.kind);
+  out.id = delivery.announced.id;
+  out.file = {delivery.announced.file.sha256, delivery.announced.file.bytes};
+  out.client = delivery.announced.client;
+  out.deployment = records.deployment().digest();
+  out.registration = finding.registration;
+  out.starts_from = finding.start;
+  out.submission = delivery.index;
+  out.certified_error = records.deployment().parameters().error.text();
+  out.rejection = finding.rejection;
+  out.version = ZKAPEX_VERSION;
+  out.received = delivery.received_at.value_or(0);
+  out.time = now;
+  return out;
+}
+
+// What only a submission's verdict says.
+Status add_window(const StoreRecords& records, const WindowInfo& window, VerdictNotice& out) {
+  ZKAPEX_TRY(const Mask mask, records.mask(window.id, window.mask));
+  out.window = window.id;
+  out.mask = window.mask;
+  out.op = mask.op;
+  out.window_index = window.index;
+  if (mask.op == Operator::kMaskOnly) out.certified_error = "0";
+  return Done{};
+}
+
+}  // namespace
+
+Result<std::vector<Finding>> examine_cases(const StoreRecords& records, const BaseRows* base,
+                                           std::span<const Case> cases, const std::optional<WindowInfo>& window,
+                                           const WorkSettings& settings) {
+  std::vector<Finding> out;
+  if (window) {
+    ZKAPEX_TRY(out, examine_submissions(records, cases, *window, settings));
+  } else {
+    for (const Case& one : cases) {
+      const bool registers = one.job.delivery.announced.kind == DeliveryKind::kRegistration;
+      ZKAPEX_TRY(Finding finding, registers ? examine_registration(records, base, one, settings)
+                                            : examine_update(records, base, one, settings));
+      out.push_back(std::move(finding));
+    }
+  }
+  for (size_t k = 0; k < cases.size(); ++k) {
+    if (cases[k].job.delivery.announced.kind == DeliveryKind::kRegistration) continue;
+    ZKAPEX_CHECK(fill_standing(records, cases[k], out[k]));
+  }
+  return out;
+}
+
+Result<std::vector<Successors>> keep_successors(const StoreRecords& records, Blobs& blobs, std::span<const Case> cases,
+                                                std::span<const Finding> findings, ThreadPool& pool) {
+  std::vector<Successors> out(cases.size());
+  FirstError first;
+  pool.for_each(cases.size(), [&](size_t k) {
+    const StoreRecords::Change* change = records.change(cases[k].job.delivery.announced.client);
+    if (findings[k].rejection || change == nullptr) return;
+    first.take(put_blob(blobs, change->next.encode()), out[k].model);
+    if (change->record) first.take(put_blob(blobs, change->record->encode()), out[k].record);
+  });
+  ZKAPEX_CHECK(first.status());
+  return out;
+}
+
+Result<Conclusion> conclusion_of(const StoreRecords& records, const Job& job, const Finding& finding,
+                                 const Successors& successors, const std::optional<WindowInfo>& window,
+                                 const SigningKey& key, UnixTime now) {
+  const std::string& client = job.delivery.announced.client;
+  VerdictNotice notice = notice_of(records, job, finding, now);
+  if (window) {
+    ZKAPEX_CHECK(add_window(records, *window, notice));
+  }
+  Conclusion out;
+  out.job = job.id;
+  out.token = job.token;
+  out.delivery = job.delivery.announced.id;
+  out.accepted = !finding.rejection;
+  ZKAPEX_TRY(const std::optional<StoreRecords::Standing> standing, records.standing(client));
+  out.from = standing ? standing->version : 0;
+  if (finding.rejection) {
+    notice.rejection->detail = short_detail(finding.rejection->detail);
+    out.reason = name(finding.rejection->reason);
+    out.detail = notice.rejection->detail;
+  } else {
+    const StoreRecords::Change* change = records.change(client);
+    if (change == nullptr || (!change->record && !standing)) return error("an accepted delivery changes nothing");
+    out.commitment = change->next.digest();
+    out.model = successors.model;
+    out.record = change->record ? successors.record : standing->record;
+    notice.leads_to = Successor{{out.model.sha256, out.model.bytes}, out.commitment};
+  }
+  ZKAPEX_TRY(const Envelope envelope, sign_envelope(notice.encode(), key));
+  const std::string entry = envelope.encode();
+  out.entry.assign(entry.begin(), entry.end());
+  return out;
+}
+
+}  // namespace zkapex

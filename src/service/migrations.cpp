@@ -1,0 +1,165 @@
+#include "service/migrations.h"
+
+#include <array>
+
+namespace zkapex {
+
+namespace {
+
+// A step is never changed once it was released: another one follows it.
+constexpr std::array kFirst = {
+    // The outbox, and with a place in it the log.
+    R"(CREATE TABLE entries (
+         id {serial},
+         body {bytes} NOT NULL,
+         place {integer} UNIQUE,
+         leaf {bytes},
+         CHECK ((place IS NULL) = (leaf IS NULL))
+       ) {strict})",
+    "CREATE INDEX entries_queued ON entries (id) WHERE place IS NULL",
+    // How many entries have a place: what sequencers compare and swap.
+    R"(CREATE TABLE log_size (
+         one {integer} PRIMARY KEY CHECK (one = 1),
+         size {integer} NOT NULL
+       ) {strict})",
+    "INSERT INTO log_size (one, size) VALUES (1, 0)",
+    // Two notes of one size would be a fork.
+    R"(CREATE TABLE checkpoints (
+         size {integer} PRIMARY KEY,
+         note TEXT NOT NULL
+       ) {strict})",
+    R"(CREATE TABLE deployment (
+         one {integer} PRIMARY KEY CHECK (one = 1),
+         sha256 {bytes} NOT NULL,
+         bytes {integer} NOT NULL,
+         entry {integer} NOT NULL REFERENCES entries (id)
+       ) {strict})",
+    R"(CREATE TABLE clients (
+         name TEXT PRIMARY KEY,
+         enrolled {integer} NOT NULL,
+         person TEXT,
+         registration {bytes}
+       ) {strict})",
+    R"(CREATE TABLE codes (
+         sha256 {bytes} PRIMARY KEY,
+         person TEXT,
+         created {integer} NOT NULL,
+         expires {integer} NOT NULL,
+         client TEXT REFERENCES clients (name)
+       ) {strict})",
+    R"(CREATE TABLE client_keys (
+         id TEXT PRIMARY KEY,
+         client TEXT NOT NULL REFERENCES clients (name),
+         algorithm TEXT NOT NULL,
+         key {bytes} NOT NULL,
+         added {integer} NOT NULL,
+         retired {integer},
+         entry {integer} NOT NULL REFERENCES entries (id)
+       ) {strict})",
+    "CREATE UNIQUE INDEX client_keys_current ON client_keys (client) WHERE retired IS NULL",
+    R"(CREATE TABLE windows (
+         number {serial},
+         id TEXT NOT NULL UNIQUE,
+         sha256 {bytes} NOT NULL,
+         bytes {integer} NOT NULL,
+         mask {bytes} NOT NULL,
+         opens {integer} NOT NULL,
+         deadline {integer} NOT NULL,
+         published {integer} NOT NULL,
+         entry {integer} NOT NULL REFERENCES entries (id)
+       ) {strict})",
+    // A window's name is empty for registrations and updates. The envelope moves to the outbox once the file is here.
+    R"(CREATE TABLE deliveries (
+         id {bytes} PRIMARY KEY,
+         kind TEXT NOT NULL,
+         client TEXT NOT NULL REFERENCES clients (name),
+         window_id TEXT NOT NULL,
+         sha256 {bytes} NOT NULL,
+         bytes {integer} NOT NULL,
+         envelope {bytes},
+         state TEXT NOT NULL,
+         announced {integer} NOT NULL,
+         received {integer},
+         receipt {bytes},
+         entry {integer} REFERENCES entries (id),
+         reason TEXT,
+         detail TEXT,
+         decided {integer},
+         verdict {integer} REFERENCES entries (id),
+         CHECK ((envelope IS NULL) = (entry IS NOT NULL)),
+         CHECK ((state IN ('accepted', 'rejected')) = (verdict IS NOT NULL))
+       ) {strict})",
+    "CREATE INDEX deliveries_purpose ON deliveries (client, kind, window_id)",
+    "CREATE INDEX deliveries_window ON deliveries (window_id, state)",
+    // One at a time waits for its verdict, one registration and one answer to each window are accepted.
+    "CREATE UNIQUE INDEX deliveries_undecided ON deliveries (client) WHERE state = 'received'",
+    R"(CREATE UNIQUE INDEX deliveries_accepted ON deliveries (client, kind, window_id)
+       WHERE state = 'accepted' AND kind <> 'update')",
+    R"(CREATE TABLE jobs (
+         id {serial},
+         delivery {bytes} NOT NULL UNIQUE REFERENCES deliveries (id),
+         kind TEXT NOT NULL,
+         window_id TEXT NOT NULL,
+         entry {integer} NOT NULL REFERENCES entries (id),
+         state TEXT NOT NULL,
+         run_at {integer} NOT NULL,
+         attempts {integer} NOT NULL,
+         alone {integer} NOT NULL,
+         token {integer} NOT NULL,
+         worker TEXT,
+         lease_until {integer},
+         why TEXT
+       ) {strict})",
+    "CREATE INDEX jobs_due ON jobs (state, run_at, id)",
+    "CREATE INDEX jobs_waiting ON jobs (entry) WHERE state = 'waiting'",
+    // The chain: the key is what workers compare and swap.
+    R"(CREATE TABLE models (
+         client TEXT NOT NULL REFERENCES clients (name),
+         version {integer} NOT NULL,
+         commitment {bytes} NOT NULL,
+         model_sha256 {bytes} NOT NULL,
+         model_bytes {integer} NOT NULL,
+         record_sha256 {bytes} NOT NULL,
+         record_bytes {integer} NOT NULL,
+         delivery {bytes} NOT NULL UNIQUE REFERENCES deliveries (id),
+         since {integer} NOT NULL,
+         PRIMARY KEY (client, version)
+       ) {strict})",
+};
+
+Status run_step(Database& database, std::span<const char* const> step, int64_t version) {
+  for (const char* statement : step) ZKAPEX_CHECK(database.run(in_dialect(statement, database.dialect()), {}));
+  ZKAPEX_CHECK(database.run("INSERT INTO schema_steps (version) VALUES ($1)", {version}));
+  return Done{};
+}
+
+const std::array<std::span<const char* const>, 1>& steps() {
+  static const std::array<std::span<const char* const>, 1> all = {kFirst};
+  return all;
+}
+
+}  // namespace
+
+int64_t schema_version() { return static_cast<int64_t>(steps().size()); }
+
+Status migrate(Database& database) {
+  return transact(database, [&]() -> Status {
+    const SqlDialect& dialect = database.dialect();
+    if (!dialect.one_migrator.empty()) {
+      ZKAPEX_CHECK(database.run(dialect.one_migrator, {}));
+    }
+    const char* const table = "CREATE TABLE IF NOT EXISTS schema_steps (version {integer} PRIMARY KEY) {strict}";
+    ZKAPEX_CHECK(database.run(in_dialect(table, dialect), {}));
+    ZKAPEX_TRY(const std::vector<SqlRow> rows, database.run("SELECT COALESCE(MAX(version), 0) FROM schema_steps", {}));
+    if (rows.size() != 1) return error("the database does not say which schema it has");
+    ZKAPEX_TRY(int64_t version, SqlReader(rows[0]).integer());
+    if (version > schema_version())
+      return error("the database was made by a newer zkapex (schema {}, this one knows {}): use that one", version,
+                   schema_version());
+    for (; version < schema_version(); ++version)
+      ZKAPEX_CHECK(run_step(database, steps()[static_cast<size_t>(version)], version + 1));
+    return Done{};
+  });
+}
+
+}  // namespace zkapex

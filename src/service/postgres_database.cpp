@@ -1,0 +1,184 @@
+#include "service/postgres_database.h"
+
+#include <libpq-fe.h>
+
+namespace zkapex {
+
+namespace {
+
+constexpr SqlDialect kPostgresDialect{.integer = "BIGINT",
+                                      .bytes = "BYTEA",
+                                      .serial = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+                                      .strict = "",
+                                      .skip_locked = "FOR UPDATE SKIP LOCKED",
+                                      .for_update = "FOR UPDATE",
+                                      .for_share = "FOR SHARE",
+                                      .one_migrator = "SELECT 1 FROM pg_advisory_xact_lock(8104128)"};
+
+// pg_type.dat's numbers, which never change.
+constexpr Oid kBytea = 17, kInt8 = 20, kInt4 = 23, kText = 25;
+
+struct ClearResult {
+  void operator()(PGresult* result) const { PQclear(result); }
+};
+struct FinishConnection {
+  void operator()(PGconn* connection) const { PQfinish(connection); }
+};
+
+// One line of what libpq says.
+std::string said(const char* message) {
+  std::string out(message);
+  while (!out.empty() && out.back() == '\n') out.pop_back();
+  for (char& c : out) {
+    if (c == '\n') c = ' ';
+  }
+  return out;
+}
+
+// Values as libpq wants them: integers and text as text, bytes as they are.
+class Arguments {
+ public:
+  explicit Arguments(const SqlRow& values) : numbers_(values.size()) {
+    for (size_t k = 0; k < values.size(); ++k) add(values[k], numbers_[k]);
+  }
+  std::vector<Oid> types;
+  std::vector<const char*> data;
+  std::vector<int> lengths, binary;
+
+ private:
+  void add(const SqlValue& value, std::string& number) {
+    if (const auto* integer = std::get_if<int64_t>(&value)) {
+      number = std::to_string(*integer);
+      add(kInt8, number.c_str(), 0, 0);
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+      add(kText, text->c_str(), 0, 0);
+    } else if (const auto* bytes = std::get_if<Bytes>(&value)) {
+      add(kBytea, bytes->empty() ? "" : reinterpret_cast<const char*>(bytes->data()), static_cast<int>(bytes->size()),
+          1);
+    } else {
+      add(0, nullptr, 0, 0);
+    }
+  }
+  void add(Oid type, const char* value, int length, int is_binary) {
+    types.push_back(type);
+    data.push_back(value);
+    lengths.push_back(length);
+    binary.push_back(is_binary);
+  }
+  std::vector<std::string> numbers_;
+};
+
+class PostgresDatabase : public Database {
+ public:
+  explicit PostgresDatabase(std::string address) : address_(std::move(address)) {}
+
+  [[nodiscard]] const SqlDialect& dialect() const override { return kPostgresDialect; }
+
+  Result<std::vector<SqlRow>> run(std::string_view statement, const SqlRow& values) override {
+    if (in_transaction_) return execute(statement, values);
+    return on_a_live_connection([&] { return execute(statement, values); });
+  }
+
+  Status begin() override {
+    // Nothing has happened yet, so a lost connection is no loss.
+    ZKAPEX_CHECK(on_a_live_connection([&] { return execute("BEGIN", {}); }));
+    in_transaction_ = true;
+    return Done{};
+  }
+  Status commit() override {
+    in_transaction_ = false;
+    ZKAPEX_CHECK(execute("COMMIT", {}));
+    return Done{};
+  }
+  void roll_back() override {
+    in_transaction_ = false;
+    if (!connection_ || !execute("ROLLBACK", {})) connection_.reset();  // without it the server rolls back by itself
+  }
+
+  Status connect() {
+    const char* const keys[] = {"connect_timeout", "application_name", "dbname", nullptr};
+    const char* const values[] = {"10", "zkapex", address_.c_str(), nullptr};
+    connection_.reset(PQconnectdbParams(keys, values, 1));
+    if (PQstatus(connection_.get()) != CONNECTION_OK) {
+      const Error failed = error("cannot reach the database: {}", said(PQerrorMessage(connection_.get())));
+      connection_.reset();
+      return failed;
+    }
+    // What the server says beside its answers is for its own log.
+    PQsetNoticeProcessor(
+        connection_.get(), [](void*, const char*) {}, nullptr);
+    for (const char* setting : {"SET client_min_messages = warning", "SET lock_timeout = '30s'",
+                                "SET idle_in_transaction_session_timeout = '60s'", "SET synchronous_commit = on"})
+      ZKAPEX_CHECK(execute(setting, {}));
+    return Done{};
+  }
+
+ private:
+  template <class Work>
+  Result<std::vector<SqlRow>> on_a_live_connection(const Work& work) {
+    if (connection_) {
+      Result<std::vector<SqlRow>> out = work();
+      if (out || PQstatus(connection_.get()) == CONNECTION_OK) return out;
+    }
+    ZKAPEX_CHECK(connect());
+    return work();
+  }
+
+  Result<std::vector<SqlRow>> execute(std::string_view statement, const SqlRow& values) {
+    if (!connection_) return error("the connection to the database was lost");
+    const Arguments arguments(values);
+    const std::string text(statement);
+    const std::unique_ptr<PGresult, ClearResult> result(
+        PQexecParams(connection_.get(), text.c_str(), static_cast<int>(values.size()), arguments.types.data(),
+                     arguments.data.data(), arguments.lengths.data(), arguments.binary.data(), 1));
+    const ExecStatusType status = PQresultStatus(result.get());
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+      return error("the database failed: {}", said(PQerrorMessage(connection_.get())));
+    // COMMIT of a transaction in which something failed says so, and is no error to libpq.
+    if (text == "COMMIT" && std::string_view(PQcmdStatus(result.get())) != "COMMIT")
+      return error("the database rolled the transaction back");
+    std::vector<SqlRow> out;
+    for (int row = 0; row < PQntuples(result.get()); ++row) {
+      SqlRow& values_of_row = out.emplace_back();
+      for (int column = 0; column < PQnfields(result.get()); ++column) {
+        ZKAPEX_TRY(SqlValue value, value_at(result.get(), row, column));
+        values_of_row.push_back(std::move(value));
+      }
+    }
+    return out;
+  }
+
+  static Result<SqlValue> value_at(const PGresult* result, int row, int column) {
+    if (PQgetisnull(result, row, column) != 0) return SqlValue();
+    const auto* data = reinterpret_cast<const uint8_t*>(PQgetvalue(result, row, column));
+    const auto size = static_cast<size_t>(PQgetlength(result, row, column));
+    switch (PQftype(result, column)) {
+      case kInt8:
+      case kInt4: {
+        uint64_t bits = size > 0 && (data[0] & 0x80U) != 0 ? ~uint64_t{0} : 0;  // big-endian, two's complement
+        for (size_t k = 0; k < size; ++k) bits = bits << 8 | data[k];
+        return SqlValue(static_cast<int64_t>(bits));
+      }
+      case kText:
+        return SqlValue(std::string(reinterpret_cast<const char*>(data), size));
+      case kBytea:
+        return SqlValue(Bytes(data, data + size));
+      default:
+        return error("column {} of an answer of the database has a type that is not expected", column + 1);
+    }
+  }
+
+  std::string address_;
+  std::unique_ptr<PGconn, FinishConnection> connection_;
+  bool in_transaction_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Database>> open_postgres(const std::string& address) {
+  auto out = std::make_unique<PostgresDatabase>(address);
+  ZKAPEX_CHECK(out->connect());
+  return std::unique_ptr<Database>(std::move(out));
+}
+
+}  // namespace zkapex

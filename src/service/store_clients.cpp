@@ -1,0 +1,192 @@
+// Enrolment, keys and windows.
+#include "service/store.h"
+#include "service/store_rows.h"
+
+namespace zkapex {
+
+namespace {
+
+Status insert_key(Database& database, const std::string& client, const ClientKey& key, const Bytes& entry,
+                  UnixTime now) {
+  ZKAPEX_TRY(const int64_t queued, queue_entry(database, entry));
+  ZKAPEX_CHECK(
+      database.run("INSERT INTO client_keys (id, client, algorithm, key, added, entry) VALUES ($1, $2, $3, $4, $5, $6)",
+                   {key.id, client, key.algorithm, key.key, now, queued}));
+  return Done{};
+}
+
+struct CodeRow {
+  std::optional<std::string> person, client;
+  UnixTime expires = 0;
+};
+
+Result<std::optional<CodeRow>> find_code(Database& database, const Digest& code) {
+  return one_row<CodeRow>(database, "SELECT person, client, expires FROM codes WHERE sha256 = $1 {for_update}",
+                          {sql(code)}, [](SqlReader& row) -> Result<CodeRow> {
+                            CodeRow out;
+                            ZKAPEX_TRY(out.person, row.text_or_null());
+                            ZKAPEX_TRY(out.client, row.text_or_null());
+                            ZKAPEX_TRY(out.expires, row.integer());
+                            return out;
+                          });
+}
+
+Result<ClientInfo> read_client(SqlReader& row) {
+  ClientInfo out;
+  ZKAPEX_TRY(out.name, row.text());
+  ZKAPEX_TRY(out.enrolled, row.integer());
+  ZKAPEX_TRY(out.person, row.text_or_null());
+  ZKAPEX_TRY(out.registration, row.digest_or_null());
+  return out;
+}
+
+// The client's newest model, where there is one.
+Status fill_model(Database& database, ClientInfo& client) {
+  ZKAPEX_TRY(client.model, one_row<ModelState>(database,
+                                               "SELECT " + model_columns() +
+                                                   " FROM models m WHERE m.client = $1 ORDER BY m.version DESC LIMIT 1",
+                                               {client.name}, read_model));
+  return Done{};
+}
+
+std::string window_query(std::string_view rest) {
+  return fmt::format(
+      "SELECT w.id, w.sha256, w.bytes, w.mask, w.opens, w.deadline, w.published, e.body, e.place "
+      "FROM windows w JOIN entries e ON e.id = w.entry {}",
+      rest);
+}
+
+Result<WindowInfo> read_window(SqlReader& row) {
+  WindowInfo out;
+  ZKAPEX_TRY(out.id, row.text());
+  ZKAPEX_TRY(out.psi, read_blob_name(row));
+  ZKAPEX_TRY(out.mask, row.digest());
+  ZKAPEX_TRY(out.opens, row.integer());
+  ZKAPEX_TRY(out.deadline, row.integer());
+  ZKAPEX_TRY(out.published, row.integer());
+  ZKAPEX_TRY(out.entry, row.bytes());
+  ZKAPEX_TRY(out.index, row.count_or_null());
+  return out;
+}
+
+}  // namespace
+
+Status Store::add_code(const Digest& code, const std::string& person, UnixTime expires, UnixTime now) {
+  return transact(*database_, [&]() -> Status {
+    ZKAPEX_CHECK(database_->run("INSERT INTO codes (sha256, person, created, expires) VALUES ($1, $2, $3, $4)",
+                                {sql(code), person.empty() ? SqlValue() : SqlValue(person), now, expires}));
+    return Done{};
+  });
+}
+
+Result<Taken> Store::enrol(const Digest& code, const std::string& client, const ClientKey& key, const Bytes& entry,
+                           UnixTime now) {
+  return transact(*database_, [&]() -> Result<Taken> {
+    ZKAPEX_TRY(const std::optional<CodeRow> found, find_code(*database_, code));
+    ZKAPEX_TRY(const std::optional<KeyRecord> present, this->key(key.id));
+    if (present && present->client == client && !present->retired) return Taken{.known = true};
+    if (present) return Taken{Refusal::kKeyTaken};
+    if (!found) return Taken{Refusal::kNoCode};
+    if (found->client) return Taken{Refusal::kCodeUsed};
+    if (now >= found->expires) return Taken{Refusal::kCodeExpired};
+    ZKAPEX_TRY(const bool fresh, any_row(*database_,
+                                         "INSERT INTO clients (name, enrolled, person) VALUES ($1, $2, $3) "
+                                         "ON CONFLICT DO NOTHING RETURNING 1",
+                                         {client, now, found->person ? SqlValue(*found->person) : SqlValue()}));
+    if (!fresh) return Taken{Refusal::kNameTaken};
+    ZKAPEX_CHECK(insert_key(*database_, client, key, entry, now));
+    // Who it is stands with the client from now on, where it can be forgotten.
+    ZKAPEX_CHECK(database_->run("UPDATE codes SET client = $2, person = NULL WHERE sha256 = $1", {sql(code), client}));
+    return Taken{};
+  });
+}
+
+Result<Taken> Store::rotate_key(const std::string& client, const std::string& old_key, const ClientKey& key,
+                                const Bytes& entry, UnixTime now) {
+  return transact(*database_, [&]() -> Result<Taken> {
+    ZKAPEX_TRY(const bool enrolled,
+               any_row(*database_, "SELECT 1 FROM clients WHERE name = $1 {for_update}", {client}));
+    if (!enrolled) return Taken{Refusal::kNoClient};
+    ZKAPEX_TRY(const std::optional<KeyRecord> present, this->key(key.id));
+    if (present && present->client == client && !present->retired && key.id != old_key) return Taken{.known = true};
+    if (present) return Taken{Refusal::kKeyTaken};
+    ZKAPEX_TRY(const bool was_current, any_row(*database_,
+                                               "UPDATE client_keys SET retired = $3 WHERE client = $1 AND id = $2 "
+                                               "AND retired IS NULL RETURNING 1",
+                                               {client, old_key, now}));
+    if (!was_current) return Taken{Refusal::kKeyRetired};
+    ZKAPEX_CHECK(insert_key(*database_, client, key, entry, now));
+    return Taken{};
+  });
+}
+
+Result<std::optional<KeyRecord>> Store::key(const std::string& id) {
+  return one_row<KeyRecord>(*database_,
+                            "SELECT client, id, algorithm, key, added, retired FROM client_keys WHERE id = $1", {id},
+                            [](SqlReader& row) -> Result<KeyRecord> {
+                              KeyRecord out;
+                              ZKAPEX_TRY(out.client, row.text());
+                              ZKAPEX_TRY(out.key.id, row.text());
+                              ZKAPEX_TRY(out.key.algorithm, row.text());
+                              ZKAPEX_TRY(out.key.key, row.bytes());
+                              ZKAPEX_TRY(out.added, row.integer());
+                              ZKAPEX_TRY(out.retired, row.integer_or_null());
+                              return out;
+                            });
+}
+
+Result<std::optional<ClientInfo>> Store::client(const std::string& name) {
+  ZKAPEX_TRY(std::optional<ClientInfo> out,
+             one_row<ClientInfo>(*database_, "SELECT name, enrolled, person, registration FROM clients WHERE name = $1",
+                                 {name}, read_client));
+  if (out) {
+    ZKAPEX_CHECK(fill_model(*database_, *out));
+  }
+  return out;
+}
+
+Result<std::vector<ClientInfo>> Store::clients(const std::string& after, size_t limit) {
+  ZKAPEX_TRY(
+      std::vector<ClientInfo> out,
+      all_rows<ClientInfo>(
+          *database_, "SELECT name, enrolled, person, registration FROM clients WHERE name > $1 ORDER BY name LIMIT $2",
+          {after, sql(uint64_t{limit})}, read_client));
+  for (ClientInfo& client : out) ZKAPEX_CHECK(fill_model(*database_, client));
+  return out;
+}
+
+Result<uint64_t> Store::client_count() { return count_of(*database_, "SELECT COUNT(*) FROM clients", {}); }
+
+Status Store::forget_person(const std::string& client) {
+  return transact(*database_, [&]() -> Status {
+    ZKAPEX_CHECK(database_->run("UPDATE clients SET person = NULL WHERE name = $1", {client}));
+    return Done{};
+  });
+}
+
+Result<Taken> Store::publish_window(const WindowInfo& window) {
+  return transact(*database_, [&]() -> Result<Taken> {
+    // Waits for updates that are being received, and they for this: see Store::receive.
+    ZKAPEX_CHECK(database_->run(in_dialect("SELECT one FROM deployment {for_update}", database_->dialect()), {}));
+    ZKAPEX_TRY(const std::optional<WindowInfo> present, this->window(window.id));
+    if (present && present->psi == window.psi) return Taken{.known = true};
+    if (present) return Taken{Refusal::kWindowTaken};
+    ZKAPEX_TRY(const int64_t queued, queue_entry(*database_, window.entry));
+    ZKAPEX_CHECK(
+        database_->run("INSERT INTO windows (id, sha256, bytes, mask, opens, deadline, published, entry) "
+                       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                       {window.id, sql(window.psi.sha256), sql(window.psi.bytes), sql(window.mask), window.opens,
+                        window.deadline, window.published, queued}));
+    return Taken{};
+  });
+}
+
+Result<std::optional<WindowInfo>> Store::window(const std::string& id) {
+  return one_row<WindowInfo>(*database_, window_query("WHERE w.id = $1"), {id}, read_window);
+}
+
+Result<std::vector<WindowInfo>> Store::windows() {
+  return all_rows<WindowInfo>(*database_, window_query("ORDER BY w.number"), {}, read_window);
+}
+
+}  // namespace zkapex
