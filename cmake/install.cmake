@@ -1,5 +1,5 @@
 # What `make install` puts where: the programs, zkapex(1), the documents, and the library for CMake's find_package.
-install(TARGETS zkapex RUNTIME)
+install(TARGETS zkapex zkapex-network RUNTIME)
 if(ZKAPEX_LEARNING)
   install(TARGETS zkapex-learning RUNTIME)
 endif()

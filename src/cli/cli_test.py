@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 PROGRAM = sys.argv.pop()
@@ -48,6 +50,16 @@ class Cli(unittest.TestCase):
     def test_the_nearest_command_is_suggested(self):
         self.check_refused(zkapex("bnech"), "did you mean zkapex bench?")
         self.check_refused(zkapex("bench", "kernals"), "did you mean zkapex bench kernels?")
+
+    def test_commands_of_the_program_beside_it(self):
+        run = zkapex("audit", "--help")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertIn("receipt", run.stdout)
+        self.check_refused(zkapex("agent"), "zkapex agent --help")
+        self.check_refused(zkapex("agnet"), "did you mean zkapex agent?")
+        with tempfile.TemporaryDirectory() as folder:
+            alone = subprocess.run([shutil.copy(PROGRAM, folder), "agent", "status"], capture_output=True, text=True, timeout=60)
+            self.check_refused(alone, f"{folder}/zkapex-network", "No such file")
 
     def test_unknown_instruction_sets_are_refused(self):
         self.check_refused(zkapex("bench", "kernels", "--quick", ZKAPEX_CPU="fast"), "ZKAPEX_CPU=fast", "portable, avx2 or avx512")

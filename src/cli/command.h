@@ -21,15 +21,17 @@ void add_settle(Command parent, Action& action);
 void add_admit(Command parent, Action& action);
 void add_publish(Command parent, Action& action);
 void add_verify(Command parent, Action& action);
-void add_agent(Command parent, Action& action);
-void add_provider(Command parent, Action& action);  // where the service is built: cli/service/
-void add_audit(Command parent, Action& action);
 void add_bench(Command parent, Action& action);
 void add_bench_argument(Command bench, Action& action);  // commands of bench
 void add_bench_batch(Command bench, Action& action);
 void add_bench_layer(Command bench, Action& action);
 void add_bench_window(Command bench, Action& action);
-void add_bench_service(Command bench, Action& action);  // both with the service
+
+// Of zkapex-network; those of the provider where the service is built, in cli/service/.
+void add_agent(Command parent, Action& action);
+void add_audit(Command parent, Action& action);
+void add_provider(Command parent, Action& action);
+void add_bench_service(Command bench, Action& action);
 void add_bench_capacity(Command bench, Action& action);
 
 // Each command offers those that mean something to it.

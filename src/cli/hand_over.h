@@ -1,13 +1,16 @@
-// The learning commands as zkapex knows them: their names. A program beside it, zkapex-learning, has their options and
-// runs them, because libtorch takes longer to load, and more memory, than most of the other commands.
+// Commands that zkapex knows by name only. Programs beside it have their options and run them: what they load,
+// libtorch or the libraries of networks and databases, takes longer, and more memory, than most other commands.
 #pragma once
 
+#include <span>
+
 #include "cli/command.h"
+#include "cli/command_name.h"
 
 namespace zkapex::cli {
 
-// Adds every learning command to `app` (and "learning" to its command "bench"); each, when named, turns this process
-// into zkapex-learning with the same arguments. `argv` is main's.
-void add_learning_commands(Command app, char** argv, Action& action);
+// Adds each of `commands` to `parent`; when one is named, this process becomes `program`, in the same folder, with the
+// same arguments. `argv` is main's.
+void hand_over(Command parent, std::span<const CommandName> commands, const char* program, char** argv, Action& action);
 
 }  // namespace zkapex::cli

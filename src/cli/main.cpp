@@ -1,8 +1,8 @@
 #include "base/memory.h"
 #include "cli/command.h"
-#ifdef ZKAPEX_LEARNING
 #include "cli/hand_over.h"
-#endif
+#include "cli/learning/names.h"
+#include "cli/network/names.h"
 #include "cli/program.h"
 
 namespace {
@@ -30,6 +30,9 @@ constexpr const char* kFooter =
     "them;\n"
     "generators of commitments are kept in $ZKAPEX_CACHE, else $XDG_CACHE_HOME/zkapex, else ~/.cache/zkapex.";
 
+constexpr const char* kNetworkProgram = "zkapex-network";
+[[maybe_unused]] constexpr const char* kLearningProgram = "zkapex-learning";
+
 // The help's parts: who runs what.
 void group(zkapex::cli::Command app, const char* name, std::initializer_list<const char*> commands) {
   for (const char* command : commands) app.command(command).group(name);
@@ -51,22 +54,23 @@ int main(int argc, char** argv) {
     add_settle(app, action);
     add_publish(app, action);
     add_verify(app, action);
-    add_agent(app, action);
+    hand_over(app, std::array{kAgent}, kNetworkProgram, argv, action);
     add_inspect(app, action);
-    add_audit(app, action);
+    hand_over(app, std::array{kAudit}, kNetworkProgram, argv, action);
     add_bench(app, action);
     group(app, "Provider", {"deploy", "admit", "mask", "publish", "verify"});
     group(app, "Client", {"curvature", "register", "unlearn", "update", "settle", "agent"});
     group(app, "Anyone", {"inspect", "audit"});
     group(app, "Measuring", {"bench"});
 #ifdef ZKAPEX_SERVICE
-    add_provider(app, action);
+    hand_over(app, std::array{kProvider}, kNetworkProgram, argv, action);
     group(app, "Provider", {"provider"});
-    add_bench_service(app.command("bench"), action);
-    add_bench_capacity(app.command("bench"), action);
+    hand_over(app.command("bench"), kServiceBenches, kNetworkProgram, argv, action);
 #endif
 #ifdef ZKAPEX_LEARNING
-    add_learning_commands(app, argv, action);
+    hand_over(app, kLearningCommands, kLearningProgram, argv, action);
+    for (const CommandName& command : kLearningCommands) group(app, "Learning", {command.name});
+    hand_over(app.command("bench"), kLearningBenches, kLearningProgram, argv, action);
 #endif
   });
 }

@@ -117,6 +117,10 @@ class Service(unittest.TestCase):
             time.sleep(0.05)
         self.fail("it does not come to that")
 
+    def wait_for_entries(self, running, count):
+        """Until the published checkpoint has them: entries are stored first, then signed for."""
+        self.wait_until(lambda: self.get(running.url + "/log/checkpoint").split("\n")[1] == str(count))
+
     def test_a_folder_has_what_a_provider_needs(self):
         run = self.init("--json")
         self.assertEqual(run.returncode, 0, run)
@@ -167,7 +171,7 @@ class Service(unittest.TestCase):
         # Published while it runs, by another process: in the log soon after.
         self.command("request", "--mask", self.root / "psi.zka", "--days", "14")
         self.wait_until(lambda: len(json.loads(self.get(running.url + "/v1/windows"))["windows"]) == 1)
-        self.assertEqual(self.get(running.url + "/log/checkpoint").split("\n")[1], "2")
+        self.wait_for_entries(running, 2)
         with self.assertRaises(urllib.error.HTTPError) as refused:
             self.get(running.admin + "/")
         self.assertEqual(refused.exception.code, 403)
@@ -182,8 +186,9 @@ class Service(unittest.TestCase):
         running = self.run_provider()
         port = int(running.url.rsplit(":", 1)[1])
         with socket.create_connection(("127.0.0.1", port), timeout=20) as begun:
-            begun.sendall(b"POST /v1/clients HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{")
-            time.sleep(0.3)
+            begun.sendall(b"POST /v1/clients HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
+            self.assertEqual(begun.recv(4096), b"HTTP/1.1 100 Continue\r\n\r\n")
+            begun.sendall(b"{")
             running.process.send_signal(signal.SIGTERM)
             self.wait_until(lambda: any(event["event"] == "draining" for event in running.events))
             begun.sendall(b"}")
@@ -196,7 +201,7 @@ class Service(unittest.TestCase):
         self.assertEqual(self.init().returncode, 0)
         running = self.run_provider()
         self.command("request", "--mask", self.root / "psi.zka", "--days", "14")
-        self.wait_until(lambda: len(json.loads(self.get(running.url + "/v1/windows"))["windows"]) == 1)
+        self.wait_for_entries(running, 2)
         before = self.get(running.url + "/log/checkpoint")
         running.end(signal.SIGKILL)
         running = self.run_provider()

@@ -3,12 +3,9 @@
 
 #include <array>
 
-namespace zkapex::cli {
+#include "cli/command_name.h"
 
-struct CommandName {
-  const char* name;
-  const char* about;
-};
+namespace zkapex::cli {
 
 inline constexpr CommandName kSplit{"split", "Choose which samples are trained on, forgotten, personal, tested"};
 inline constexpr CommandName kTokenize{"tokenize", "Print the token ids of the text on standard input, as JSON"};
@@ -32,7 +29,7 @@ inline constexpr std::array kLearningCommands{
     kSplit,  kTokenize, kTrainTokenizer, kTrain, kPersonalize, kSaliency, kRehearse,
     kFisher, kBaseline, kEvaluate,       kProbe, kExperiment,  kDemo};
 
-inline constexpr CommandName kBenchLearning{"learning",
-                                            "Time training and Fisher blocks against plain libtorch"};  // of bench
+inline constexpr CommandName kBenchLearning{"learning", "Time training and Fisher blocks against plain libtorch"};
+inline constexpr std::array kLearningBenches{kBenchLearning};  // of bench
 
 }  // namespace zkapex::cli

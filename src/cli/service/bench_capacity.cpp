@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 
+#include "cli/network/names.h"
 #include "cli/service/provider.h"
 #include "cli/work.h"
 
@@ -63,7 +64,7 @@ Result<Outcome> run_bench_capacity(const CapacityOptions& options) {
 
 void add_bench_capacity(Command bench, Action& action) {
   const auto options = std::make_shared<CapacityOptions>();
-  const Command command = bench.add_command("capacity", "What a window of 10^6 and of 10^8 clients costs a provider");
+  const Command command = bench.add_command(kBenchCapacity.name, kBenchCapacity.about);
   command.add_option("--core-seconds", options->core_seconds, "Of one core, to verify one proof").shows_default();
   command.add_option("--proof", options->proof, "Bytes of a proof").shows_default();
   command.add_option("--registration", options->registration, "Bytes of a registration").shows_default();

@@ -10,6 +10,7 @@
 #include "base/first_error.h"
 #include "base/memory.h"
 #include "base/stopwatch.h"
+#include "cli/network/names.h"
 #include "cli/service/bench_clients.h"
 #include "cli/service/bench_http.h"
 #include "cli/service/provider.h"
@@ -276,8 +277,7 @@ Result<Outcome> run_bench_service(const ServiceBenchOptions& options) {
 
 void add_bench_service(Command bench, Action& action) {
   const auto options = std::make_shared<ServiceBenchOptions>();
-  const Command command =
-      bench.add_command("service", "Simulated clients with real small proofs against the provider's service");
+  const Command command = bench.add_command(kBenchService.name, kBenchService.about);
   command.add_option("--clients", options->clients, "Clients, each with a registration and a proof of its own")
       .between(1, 1'000'000)
       .shows_default();

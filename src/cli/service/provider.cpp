@@ -1,6 +1,8 @@
 // zkapex provider: the provider's service, from its folder to its compliance.
 #include "cli/service/provider.h"
 
+#include "cli/network/names.h"
+
 namespace zkapex::cli {
 
 void offer_provider_folder(Command command, std::filesystem::path& folder) {
@@ -9,7 +11,7 @@ void offer_provider_folder(Command command, std::filesystem::path& folder) {
 }
 
 void add_provider(Command parent, Action& action) {
-  const Command provider = parent.add_command("provider", "Run the provider's service (provider)");
+  const Command provider = parent.add_command(kProvider.name, kProvider.about);
   provider.needs_command();
   add_provider_init(provider, action);
   add_provider_run(provider, action);

@@ -10,6 +10,7 @@
 #include "agent/status.h"
 #include "base/hardening.h"
 #include "base/names.h"
+#include "cli/network/names.h"
 #include "cli/work.h"
 #include "log/lines.h"
 
@@ -224,7 +225,7 @@ void offer_running(Command command, const std::shared_ptr<AgentRunOptions>& opti
 }  // namespace
 
 void add_agent(Command parent, Action& action) {
-  const Command agent = parent.add_command("agent", "Do a provider's requests, one window after the other (client)");
+  const Command agent = parent.add_command(kAgent.name, kAgent.about);
   agent.needs_command();
   add_agent_init(agent, action);
 

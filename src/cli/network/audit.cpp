@@ -6,7 +6,8 @@
 #include "agent/log_view.h"
 #include "base/names.h"
 #include "base/temporaries.h"
-#include "cli/audit_export.h"
+#include "cli/network/audit_export.h"
+#include "cli/network/names.h"
 #include "cli/work.h"
 #include "exchange/audit_log.h"
 #include "exchange/reverify.h"
@@ -222,7 +223,7 @@ Result<Outcome> run_export(const ExportOptions& options) {
 }  // namespace
 
 void add_audit(Command parent, Action& action) {
-  const Command audit = parent.add_command("audit", "Check a receipt, or a provider's whole log");
+  const Command audit = parent.add_command(kAudit.name, kAudit.about);
   audit.needs_command();
 
   const auto receipt = std::make_shared<ReceiptOptions>();

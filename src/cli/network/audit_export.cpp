@@ -1,4 +1,4 @@
-#include "cli/audit_export.h"
+#include "cli/network/audit_export.h"
 
 #include "base/names.h"
 #include "base/temporaries.h"
