@@ -27,6 +27,7 @@ void multiply_portable(const Product& p, int32_t* out) {
 
 ternary_kernels::Multiply native_ternary_multiply() {
 #if defined(__x86_64__)
+  if (instruction_set() >= InstructionSet::kAvx512) return ternary_kernels::multiply_avx512;
   if (instruction_set() >= InstructionSet::kAvx2) return ternary_kernels::multiply_avx2;
 #endif
   return ternary_kernels::multiply_portable;

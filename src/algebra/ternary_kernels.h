@@ -24,6 +24,7 @@ using Multiply = void (*)(const Product& product, int32_t* out);
 void multiply_portable(const Product& product, int32_t* out);
 #if defined(__x86_64__)
 void multiply_avx2(const Product& product, int32_t* out);
+void multiply_avx512(const Product& product, int32_t* out);
 #endif
 
 }  // namespace zkapex::ternary_kernels

@@ -26,6 +26,7 @@ class TernaryTest : public ::testing::Test {
     std::vector<ternary_kernels::Multiply> out{ternary_kernels::multiply_portable};
 #if defined(__x86_64__)
     if (instruction_set() >= InstructionSet::kAvx2) out.push_back(ternary_kernels::multiply_avx2);
+    if (instruction_set() >= InstructionSet::kAvx512) out.push_back(ternary_kernels::multiply_avx512);
 #endif
     return out;
   }
