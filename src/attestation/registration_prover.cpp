@@ -6,6 +6,7 @@
 #include "attestation/anchor_prover.h"
 #include "attestation/real_indices.h"
 #include "base/first_error.h"
+#include "base/large_blocks.h"
 #include "base/stopwatch.h"
 
 namespace zkapex {
@@ -22,7 +23,11 @@ RowReader rows_of(const ModelReader& model, bool covered) {
 template <class Entry>
 Status check_small(std::span<const Entry> entries, const ProjectionShape& shape, std::string_view what) {
   const int64_t largest = shape.largest();
-  const auto [low, high] = std::ranges::minmax(entries);
+  Entry low = 0, high = 0;
+  for (const Entry entry : entries) {  // which compilers turn into vectors, other than std::ranges::minmax
+    low = std::min(low, entry);
+    high = std::max(high, entry);
+  }
   if (high > largest || low < -largest)
     return error("{} has the entry {}, and at most {} can be proved", what, high > largest ? high : low, largest);
   return Done{};
@@ -96,6 +101,7 @@ Result<CommittedRows> commit_curvature(const Deployment& deployment, const Proje
   const uint64_t rows = shape.rows, s = geometry.stride(), squares = geometry.row / (s * s);
   const unsigned bits = deployment.parameters().curvature_bits;
   CommittedRows out;
+  const LargeBlocksKept tables;  // those of one part are as large as those of the next
   UnsetVector<Entry> entries;
   for (uint64_t first = 0; first < rows; first += rows_at_once) {
     const uint64_t count = std::min(rows_at_once, rows - first);

@@ -1,6 +1,7 @@
 #include "attestation/window_prover.h"
 
 #include "attestation/segment_prover.h"
+#include "base/large_blocks.h"
 #include "base/stopwatch.h"
 
 namespace zkapex {
@@ -63,6 +64,7 @@ Result<WindowProof> prove_window(const WindowStatement& statement, const WindowP
                                  const ModelReader& before, const ModelOpenings& openings, const Generators& generators,
                                  ThreadPool& pool, ProveOptions options) {
   WindowWitness witness(statement, plan, bits, before, openings);
+  const LargeBlocksKept tables;  // those of one segment are as large as those of the next
   ZKAPEX_TRY(Proof proof, prove(WindowRelation(statement, plan), witness, generators, pool, std::move(options)));
   return WindowProof{std::move(proof), std::move(witness.blindings), witness.commit_seconds, witness.project_seconds};
 }
