@@ -12,6 +12,8 @@
 //   client/               the client's model, as parties/client_folder.h has it
 //   registration/         what was said about it: the files of agent/delivery.h
 //   windows/STATE/NAME/   one folder for each window, in the folder of its state: see agent/journal.h
+//   update/               an update that was ordered, and how far it is: see agent/update_order.h
+//   updates/N/            those that came to an end
 #pragma once
 
 #include "base/files.h"
@@ -33,6 +35,8 @@ struct AgentFolder {
   [[nodiscard]] Path client() const { return folder / "client"; }
   [[nodiscard]] Path registration() const { return folder / "registration"; }
   [[nodiscard]] Path windows() const { return folder / "windows"; }
+  [[nodiscard]] Path update() const { return folder / "update"; }
+  [[nodiscard]] Path updates() const { return folder / "updates"; }
 };
 
 }  // namespace zkapex
