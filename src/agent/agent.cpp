@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agent/enrolment.h"
 #include "attestation/inputs.h"
 #include "base/names.h"
 #include "exchange/paths.h"
@@ -18,8 +19,12 @@ bool exists_already(const Path& path) {
 // What tells one order from the next; empty where there is none.
 std::string orders_in(const AgentFolder& folder) {
   std::error_code failed;
-  const auto time = std::filesystem::last_write_time(UpdateFolder{folder.update()}.order(), failed);
-  return failed ? std::string() : std::to_string(time.time_since_epoch().count());
+  std::string out;
+  for (const Path& order : {UpdateFolder{folder.update()}.order(), folder.next_key()}) {
+    const auto time = std::filesystem::last_write_time(order, failed);
+    if (!failed) out += fmt::format("{} {}\n", order.filename().string(), time.time_since_epoch().count());
+  }
+  return out;
 }
 
 // Whether a window is under way, or waits for its time. By this machine's clock: the provider's has the last word.
@@ -121,6 +126,8 @@ Status Agent::work(UnixTime now, Round& round) {
     tell({"log", {}, "split"});
     return Done{};
   }
+  ZKAPEX_TRY(const bool replaced, replace_key(folder_, identity_, link_, options_.between_changes));
+  if (replaced) tell({"key", {}, "replaced"});
   ZKAPEX_TRY(const std::optional<uint64_t> registered, advance_registration(sight));
   if (!registered) {
     round.waiting = true;

@@ -10,7 +10,7 @@ namespace zkapex {
 
 // Something has reached a state: the window of that name, or else what `subject` says.
 struct StateChange {
-  std::string subject;  // "window", "update", "registration", "log"
+  std::string subject;  // "window", "update", "key", "registration", "log"
   std::string window;
   std::string state;
 

@@ -1,6 +1,7 @@
 // What an agent keeps is a folder, for its owner only:
 //   agent.json            what it was told by `agent init`
 //   key.pem               the client's signing key
+//   next-key.pem          the one that is to replace it: see agent/enrolment.h
 //   policy                which log, and which witnesses of it, it believes
 //   provider.json         the provider's logged statement of the deployment: its keys
 //   deployment.tlog-proof that it is the first entry of the log: for audits of other receipts
@@ -24,6 +25,7 @@ struct AgentFolder {
   Path folder;
   [[nodiscard]] Path config() const { return folder / "agent.json"; }
   [[nodiscard]] Path key() const { return folder / "key.pem"; }
+  [[nodiscard]] Path next_key() const { return folder / "next-key.pem"; }
   [[nodiscard]] Path policy() const { return folder / "policy"; }
   [[nodiscard]] Path provider() const { return folder / "provider.json"; }
   [[nodiscard]] Path provider_receipt() const { return folder / "deployment.tlog-proof"; }

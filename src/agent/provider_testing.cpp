@@ -171,14 +171,30 @@ WebAnswer FakeProvider::log_file(const std::string& path) const {
 
 WebAnswer FakeProvider::enrol(const WebRequest& request) {
   EnrolmentRequest asked = *EnrolmentRequest::decode(text_of(request.body));
-  const ClientNotice notice = *open_client_statement(asked.client, nullptr);
+  const ClientNotice notice = *ClientNotice::decode(asked.client.payload);
   const Path client = folder_ / "clients" / notice.client;
-  const bool known = fs::exists(client);
-  if (!known && asked.code != "code") return refuse(ProblemKind::kCode);
+  const bool rotates = notice.rotation > 0;
+  const bool known = fs::exists(client) && contents(client) == notice.key.spki();
+  if (!known && !rotates && asked.code != "code") return refuse(ProblemKind::kCode);
+  if (!known) {
+    const std::optional<PublicKey> before =
+        rotates ? std::optional(*PublicKey::from_spki(contents(client))) : std::nullopt;
+    if (!open_client_statement(asked.client, before ? &*before : nullptr)) return refuse(ProblemKind::kSignature);
+  }
+  if (!known && rotates) forget_announcements();
   EXPECT_TRUE(add_signature(asked.client, key).ok());
   if (!known) append(asked.client);
   put(client, notice.key.spki());
   return answer(known ? 200 : 201, EnrolmentAnswer{asked.client}.encode());
+}
+
+// What was announced by the old key, and has not come, is announced again by the new one.
+void FakeProvider::forget_announcements() {
+  std::vector<Path> announced;
+  for (const auto& delivery : fs::directory_iterator(folder_ / "deliveries")) {
+    if (!fs::exists(delivery.path() / "received")) announced.push_back(delivery.path());
+  }
+  for (const Path& delivery : announced) fs::remove_all(delivery);
 }
 
 WebAnswer FakeProvider::announce(const WebRequest& request) {
@@ -286,7 +302,7 @@ void FakeProvider::judge_delivery(const Path& delivery) {
   VerdictNotice verdict;
   verdict.id = envelope.payload_digest();
   verdict.file = reference_to(file);
-  verdict.certified_error = "0.5";
+  verdict.certified_error = world_.deployment.parameters().error.text();
   verdict.version = "test";
   verdict.received = verdict.time = now;
   verdict.submission = std::stoull(std::string(text_of(contents(delivery / "index"))));

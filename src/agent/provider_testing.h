@@ -53,6 +53,7 @@ class FakeProvider : public WebClient {
   struct Delivery;
   [[nodiscard]] WebAnswer get(const std::string& path, const WebRequest& request);
   [[nodiscard]] WebAnswer enrol(const WebRequest& request);
+  void forget_announcements();
   [[nodiscard]] WebAnswer announce(const WebRequest& request);
   [[nodiscard]] bool awaits(const std::string& client) const;
   [[nodiscard]] WebAnswer receive(const std::string& id, const WebRequest& request);

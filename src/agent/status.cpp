@@ -63,6 +63,12 @@ Result<AgentStatus> read_status(const AgentFolder& folder) {
   ZKAPEX_TRY(const AgentConfig config, read_config(folder));
   AgentStatus out{.client = config.client, .provider = config.provider};
   out.enrolled = has_file(folder.enrolment());
+  if (out.enrolled) {
+    ZKAPEX_TRY(const Envelope enrolled, read_envelope(folder.enrolment()));
+    ZKAPEX_TRY(const ClientNotice notice, ClientNotice::decode(enrolled.payload));
+    out.key = notice.key.id();
+    out.key_is_ordered = has_file(folder.next_key());
+  }
   ZKAPEX_TRY(out.registration, registration_status(folder));
   out.split = has_file(folder.split_view());
   if (has_file(folder.checkpoint())) {

@@ -22,6 +22,8 @@ struct UpdateStatus {
 struct AgentStatus {
   std::string client, provider;
   bool enrolled = false;
+  std::string key = {};           // PublicKey::id of the one that is enrolled
+  bool key_is_ordered = false;    // another one
   std::string registration = {};  // "none", "made", "received", "accepted" or "rejected"
   bool split = false;
   std::optional<uint64_t> log_size = {};  // that was seen last

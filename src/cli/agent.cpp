@@ -1,11 +1,12 @@
 // zkapex agent: the client's side of the service. init sets it up, run stays and works, once does one round, status
-// tells how far it is; update leaves it something to do.
+// tells how far it is; update and rotate-key leave it something to do.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <memory>
 
+#include "agent/enrolment.h"
 #include "agent/setup.h"
 #include "agent/status.h"
 #include "agent/update_order.h"
@@ -149,6 +150,8 @@ Result<Outcome> run_agent_status(const CommonFlags& common, const Path& folder) 
   report.values["client"] = status.client;
   report.values["provider"] = status.provider;
   report.values["enrolled"] = status.enrolled;
+  if (status.enrolled) report.values["key"] = status.key;
+  if (status.key_is_ordered) report.values["key_ordered"] = true;
   report.values["registration"] = status.registration;
   report.values["split_view"] = status.split;
   if (status.log_size) report.values["log_entries"] = *status.log_size;
@@ -177,6 +180,14 @@ Result<Outcome> run_agent_update(const CommonFlags& common, const Path& folder, 
                                         folder.string())};
   report.values["model"] = order.model.string();
   if (!order.store.empty()) report.values["curvature"] = order.store.string();
+  report.print(common.json);
+  return Outcome::kDone;
+}
+
+Result<Outcome> run_agent_rotate_key(const CommonFlags& common, const Path& folder) {
+  ZKAPEX_CHECK(order_new_key({folder}));
+  const Report report{
+      .headline = fmt::format("{}: ordered; zkapex agent run replaces the key in its next round", folder.string())};
   report.print(common.json);
   return Outcome::kDone;
 }
@@ -260,6 +271,20 @@ void add_agent_update(Command parent, Action& action) {
   command.runs(action, [common, folder, order] { return run_agent_update(*common, *folder, *order); });
 }
 
+void add_agent_rotate_key(Command parent, Action& action) {
+  const auto common = std::make_shared<CommonFlags>();
+  const auto folder = std::make_shared<Path>();
+  const Command command = parent.add_command("rotate-key", "Sign with a new key from now on");
+  offer_agent_folder(command, *folder);
+  common->offer_json(command);
+  command.footer(
+      "Makes a new key and leaves it in the agent's folder, whether an agent runs or not. In its next round the agent\n"
+      "has the provider take it, by a statement that the old key signs too; from then on the old one signs nothing.\n\n"
+      "Example:\n"
+      "  zkapex agent rotate-key && zkapex agent once");
+  command.runs(action, [common, folder] { return run_agent_rotate_key(*common, *folder); });
+}
+
 }  // namespace
 
 void add_agent(Command parent, Action& action) {
@@ -284,6 +309,7 @@ void add_agent(Command parent, Action& action) {
   once.runs(action, [round] { return run_agent_once(*round); });
 
   add_agent_update(agent, action);
+  add_agent_rotate_key(agent, action);
 
   const auto common = std::make_shared<CommonFlags>();
   const auto folder = std::make_shared<Path>();
