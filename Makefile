@@ -27,8 +27,9 @@ install: build ## install programs, library, zkapex(1) and documents under PREFI
 
 demo: build ## the whole story on real images, six to eight minutes; then look at demo-out/report.html
 	@build/zkapex demo --force
+	@scripts/demo-service build/zkapex demo-out
 
-demo-service: ## a provider and two agents as processes on a small made-up deployment; stays up, and prints the dashboard's link
+demo-service: ## a provider and three agents as processes on a small made-up deployment; stays up, and prints the dashboard's link
 	@scripts/install-deps build
 	@scripts/build core zkapex
 	@scripts/demo-service build/core/zkapex
