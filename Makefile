@@ -6,7 +6,7 @@ export JOBS
 SOURCES = $(shell find src include examples -name '*.h' -o -name '*.cpp' -o -name '*.c')
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build install core demo demo-service test python-test examples tsan bench lint format format-check fuzz interop mutants clean
+.PHONY: help deps build install core demo demo-service soak test python-test examples tsan bench lint format format-check fuzz interop mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,12 @@ demo-service: ## a provider and three agents as processes on a small made-up dep
 	@scripts/install-deps build
 	@scripts/build core zkapex
 	@scripts/demo-service build/core/zkapex
+
+SOAK_MINUTES ?= 5
+soak: ## a provider and agents for SOAK_MINUTES (default 5), all of whom are killed at random; then everything is audited
+	@scripts/install-deps build
+	@scripts/build core zkapex
+	@scripts/soak-service build/core/zkapex $(SOAK_MINUTES)
 
 test: deps format-check ## formatting, all tests, then all but sweeps and benchmarks under the address and undefined-behaviour sanitizers
 	@scripts/build release
