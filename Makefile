@@ -6,7 +6,7 @@ export JOBS
 SOURCES = $(shell find src include examples -name '*.h' -o -name '*.cpp' -o -name '*.c')
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build install core demo demo-service test python-test examples tsan bench lint format format-check fuzz interop mutants clean
+.PHONY: help deps build install core demo demo-service soak test python-test examples tsan bench lint format format-check fuzz interop mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,11 +27,18 @@ install: build ## install programs, library, zkapex(1) and documents under PREFI
 
 demo: build ## the whole story on real images, six to eight minutes; then look at demo-out/report.html
 	@build/zkapex demo --force
+	@scripts/demo-service build/zkapex demo-out
 
-demo-service: ## a provider and two agents as processes on a small made-up deployment; stays up, and prints the dashboard's link
+demo-service: ## a provider and three agents as processes on a small made-up deployment; stays up, and prints the dashboard's link
 	@scripts/install-deps build
 	@scripts/build core zkapex
 	@scripts/demo-service build/core/zkapex
+
+SOAK_MINUTES ?= 5
+soak: ## a provider and agents for SOAK_MINUTES (default 5), all of whom are killed at random; then everything is audited
+	@scripts/install-deps build
+	@scripts/build core zkapex
+	@scripts/soak-service build/core/zkapex $(SOAK_MINUTES)
 
 test: deps format-check ## formatting, all tests, then all but sweeps and benchmarks under the address and undefined-behaviour sanitizers
 	@scripts/build release

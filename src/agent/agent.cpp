@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agent/enrolment.h"
 #include "attestation/inputs.h"
 #include "base/names.h"
 #include "exchange/paths.h"
@@ -13,6 +14,28 @@ namespace {
 bool exists_already(const Path& path) {
   std::error_code failed;
   return std::filesystem::exists(path, failed);
+}
+
+// What tells one order from the next; empty where there is none.
+std::string orders_in(const AgentFolder& folder) {
+  std::error_code failed;
+  std::string out;
+  for (const Path& order : {UpdateFolder{folder.update()}.order(), folder.next_key()}) {
+    const auto time = std::filesystem::last_write_time(order, failed);
+    if (!failed) out += fmt::format("{} {}\n", order.filename().string(), time.time_since_epoch().count());
+  }
+  return out;
+}
+
+// Whether a window is under way, or waits for its time. By this machine's clock: the provider's has the last word.
+Result<bool> is_any_open(const Journal& journal, UnixTime now) {
+  ZKAPEX_TRY(const std::vector<WindowFolder> windows, journal.windows());
+  for (const WindowFolder& window : windows) {
+    if (is_settled(window.state)) continue;
+    ZKAPEX_TRY(const WindowNotice request, read_request(window));
+    if (window.state != WindowState::kSeen || now < request.deadline) return true;
+  }
+  return false;
 }
 
 // Windows in the order of the log.
@@ -68,8 +91,14 @@ std::string StateChange::text() const {
                         : fmt::format("{} {}: {}", subject, in_quotes(window), state);
 }
 
+bool Agent::has_new_order() const {
+  const std::string orders = orders_in(folder_);
+  return !orders.empty() && orders != orders_;
+}
+
 Round Agent::once(UnixTime now) {
   Round round;
+  orders_ = orders_in(folder_);
   start_ = 0;
   round.split = exists_already(folder_.split_view());
   if (!round.split) {
@@ -97,13 +126,48 @@ Status Agent::work(UnixTime now, Round& round) {
     tell({"log", {}, "split"});
     return Done{};
   }
+  ZKAPEX_TRY(const bool replaced, replace_key(folder_, identity_, link_, options_.between_changes));
+  if (replaced) tell({"key", {}, "replaced"});
   ZKAPEX_TRY(const std::optional<uint64_t> registered, advance_registration(sight));
   if (!registered) {
     round.waiting = true;
     return Done{};
   }
   ZKAPEX_CHECK(look_for_windows(sight, *registered, now, round));
-  return advance_windows(sight, now, round);
+  // Of one model there is one successor. An update that the provider may have comes before all windows, and all windows
+  // that are known come before an update that it cannot have.
+  Courier courier(link_, log_, identity_);
+  UpdateSteps update(folder_, identity_, courier, options_.work, options_.between_changes);
+  ZKAPEX_TRY(const bool sent, update.is_sent());
+  if (sent) {
+    ZKAPEX_TRY(const UpdateStep::Kind kind, advance_update(update, sight, now, round));
+    if (kind == UpdateStep::Kind::kWaits) return Done{};
+  }
+  ZKAPEX_TRY(bool open, is_any_open(journal_, now));
+  if (open) {
+    ZKAPEX_CHECK(update.set_back());
+  }
+  ZKAPEX_CHECK(advance_windows(sight, courier, now, round));
+  ZKAPEX_TRY(open, is_any_open(journal_, now));
+  if (open) return Done{};
+  ZKAPEX_TRY(const UpdateStep::Kind kind, advance_update(update, sight, now, round));
+  if (kind == UpdateStep::Kind::kRefused)
+    round.troubles.emplace_back("update: the provider waits for the answer to a window first");
+  return Done{};
+}
+
+Result<UpdateStep::Kind> Agent::advance_update(UpdateSteps& steps, const LogSight& sight, UnixTime now, Round& round) {
+  using Kind = UpdateStep::Kind;
+  UpdateStep step{.kind = Kind::kMoved};
+  while (step.kind == Kind::kMoved) {
+    const Result<UpdateStep> next = steps.advance(sight, now);
+    if (!next) return next.error().within("update");
+    step = *next;
+    if (step.kind == Kind::kMoved) tell({"update", {}, std::string(name(step.state))});
+    if (!step.trouble.empty()) round.troubles.push_back(fmt::format("update: {}", step.trouble));
+  }
+  if (step.kind == Kind::kWaits) round.waiting = true;
+  return step.kind;
 }
 
 Result<std::optional<uint64_t>> Agent::advance_registration(const LogSight& sight) {
@@ -202,9 +266,8 @@ Status Agent::take(const Request& request, const LogSight& sight) {
   return Done{};
 }
 
-Status Agent::advance_windows(const LogSight& sight, UnixTime now, Round& round) {
+Status Agent::advance_windows(const LogSight& sight, Courier& courier, UnixTime now, Round& round) {
   using Kind = WindowStep::Kind;
-  Courier courier(link_, log_, identity_);
   WindowSteps steps(folder_, identity_, courier, options_.work, options_.between_changes);
   ZKAPEX_TRY(std::vector<WindowFolder> windows, in_order(journal_));
   for (WindowFolder& window : windows) {

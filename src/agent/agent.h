@@ -3,13 +3,14 @@
 #pragma once
 
 #include "agent/schedule.h"
+#include "agent/update_steps.h"
 #include "agent/window_steps.h"
 
 namespace zkapex {
 
 // Something has reached a state: the window of that name, or else what `subject` says.
 struct StateChange {
-  std::string subject;  // "window", "registration", "log"
+  std::string subject;  // "window", "update", "key", "registration", "log"
   std::string window;
   std::string state;
 
@@ -36,6 +37,8 @@ class Agent {
   [[nodiscard]] static Result<Agent> open(const AgentFolder& folder, WebClient& web, AgentOptions options);
 
   [[nodiscard]] Round once(UnixTime now);
+  // Something was ordered since the last round began.
+  [[nodiscard]] bool has_new_order() const;
 
   [[nodiscard]] const AgentConfig& config() const { return identity_.config; }
 
@@ -48,7 +51,10 @@ class Agent {
   [[nodiscard]] Result<std::optional<uint64_t>> advance_registration(const LogSight& sight);
   [[nodiscard]] Status look_for_windows(const LogSight& sight, uint64_t registered, UnixTime now, Round& round);
   [[nodiscard]] Status take(const Request& request, const LogSight& sight);
-  [[nodiscard]] Status advance_windows(const LogSight& sight, UnixTime now, Round& round);
+  [[nodiscard]] Status advance_windows(const LogSight& sight, Courier& courier, UnixTime now, Round& round);
+  // Until it waits, is refused, or has come to an end.
+  [[nodiscard]] Result<UpdateStep::Kind> advance_update(UpdateSteps& steps, const LogSight& sight, UnixTime now,
+                                                        Round& round);
   void plan(Round& round, UnixTime now);
   void tell(const StateChange& change) const {
     if (options_.tell) options_.tell(change);
@@ -68,6 +74,7 @@ class Agent {
   std::string windows_etag_;  // of an answer of which nothing was left to do
   UnixTime start_ = 0;        // of a window that waits for its time; 0: none does
   uint64_t failures_ = 0, waits_ = 0;
+  std::string orders_;  // that the last round found
 };
 
 [[nodiscard]] DeliveryFiles registration_delivery(const AgentFolder& folder);

@@ -1,8 +1,9 @@
-// Arbitrary bytes as an agent's configuration, and as what a provider answers: never a crash, and a configuration that
-// is read is written as it was read.
+// Arbitrary bytes as an agent's configuration, as an order, and as what a provider answers: never a crash, and a
+// configuration that is read is written as it was read.
 #include <cstdlib>
 
 #include "agent/config.h"
+#include "agent/update_order.h"
 #include "exchange/answers.h"
 #include "exchange/problem.h"
 
@@ -12,6 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto again = zkapex::AgentConfig::decode(config->encode());
     if (!again.ok() || !(*again == *config)) std::abort();
   }
+  (void)zkapex::UpdateOrder::decode(text);
   (void)zkapex::Problem::decode(text);
   (void)zkapex::WindowsAnswer::decode(text);
   (void)zkapex::SubmissionAnswer::decode(text);

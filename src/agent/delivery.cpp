@@ -67,9 +67,23 @@ Result<Receipt> prove_logged(const LoggedEnvelope& logged, const LogSight& sight
   return receipt;
 }
 
+Result<bool> Courier::holds(const Sha256::Digest& id) {
+  ZKAPEX_TRY(const Reply reply, link_->get(paths::submission(id), 2 * kMaxEntryBytes));
+  if (reply.refusal && reply.refusal->kind == ProblemKind::kNotFound) return false;
+  if (reply.refusal) return as_error(*reply.refusal);
+  ZKAPEX_TRY(const SubmissionAnswer answer, SubmissionAnswer::decode(reply.text()));
+  return answer.state != SubmissionState::kAnnounced;
+}
+
 Result<Refused> Courier::announce(const DeliveryFiles& files) {
-  ZKAPEX_TRY(const Envelope statement, read_envelope(files.statement));
+  ZKAPEX_TRY(Envelope statement, read_envelope(files.statement));
   ZKAPEX_TRY(const Handed handed, handed_in(statement));
+  if (!verify_envelope(statement, agent_->key.public_key())) {
+    ZKAPEX_TRY(const bool held, holds(handed.id));
+    if (held) return Refused();
+    ZKAPEX_TRY(statement, sign_envelope(statement.payload, agent_->key));
+    ZKAPEX_CHECK(write_envelope(files.statement, statement));
+  }
   ZKAPEX_TRY(const std::string_view path, where_to_announce(handed.kind));
   ZKAPEX_TRY(const Reply reply, link_->post_json(path, statement.encode()));
   if (reply.refusal) return Refused(reply.refusal);

@@ -25,7 +25,8 @@ class Courier {
  public:
   Courier(ProviderLink& link, TileSource& log, const AgentIdentity& agent) : link_(&link), log_(&log), agent_(&agent) {}
 
-  // Registers the signed statement with the provider.
+  // Registers the signed statement with the provider. One that was signed before the key was replaced is signed again,
+  // unless the provider holds what it announces: that is in the log as it was signed.
   [[nodiscard]] Result<Refused> announce(const DeliveryFiles& files);
   // Uploads the file and keeps the provider's receipt, which is checked. A statement that the provider has not is
   // announced again.
@@ -40,6 +41,9 @@ class Courier {
   [[nodiscard]] Result<Outcome> ask_for_verdict(const DeliveryFiles& files, const LogSight& sight);
 
  private:
+  // Whether the provider has the file.
+  [[nodiscard]] Result<bool> holds(const Sha256::Digest& id);
+
   ProviderLink* link_;
   TileSource* log_;
   const AgentIdentity* agent_;

@@ -171,14 +171,30 @@ WebAnswer FakeProvider::log_file(const std::string& path) const {
 
 WebAnswer FakeProvider::enrol(const WebRequest& request) {
   EnrolmentRequest asked = *EnrolmentRequest::decode(text_of(request.body));
-  const ClientNotice notice = *open_client_statement(asked.client, nullptr);
+  const ClientNotice notice = *ClientNotice::decode(asked.client.payload);
   const Path client = folder_ / "clients" / notice.client;
-  const bool known = fs::exists(client);
-  if (!known && asked.code != "code") return refuse(ProblemKind::kCode);
+  const bool rotates = notice.rotation > 0;
+  const bool known = fs::exists(client) && contents(client) == notice.key.spki();
+  if (!known && !rotates && asked.code != "code") return refuse(ProblemKind::kCode);
+  if (!known) {
+    const std::optional<PublicKey> before =
+        rotates ? std::optional(*PublicKey::from_spki(contents(client))) : std::nullopt;
+    if (!open_client_statement(asked.client, before ? &*before : nullptr)) return refuse(ProblemKind::kSignature);
+  }
+  if (!known && rotates) forget_announcements();
   EXPECT_TRUE(add_signature(asked.client, key).ok());
   if (!known) append(asked.client);
   put(client, notice.key.spki());
   return answer(known ? 200 : 201, EnrolmentAnswer{asked.client}.encode());
+}
+
+// What was announced by the old key, and has not come, is announced again by the new one.
+void FakeProvider::forget_announcements() {
+  std::vector<Path> announced;
+  for (const auto& delivery : fs::directory_iterator(folder_ / "deliveries")) {
+    if (!fs::exists(delivery.path() / "received")) announced.push_back(delivery.path());
+  }
+  for (const Path& delivery : announced) fs::remove_all(delivery);
 }
 
 WebAnswer FakeProvider::announce(const WebRequest& request) {
@@ -186,6 +202,7 @@ WebAnswer FakeProvider::announce(const WebRequest& request) {
   const Statement statement = *decode_statement(envelope.payload);
   std::string client;
   if (const auto* said = std::get_if<RegistrationNotice>(&statement)) client = said->client;
+  if (const auto* said = std::get_if<UpdateNotice>(&statement)) client = said->client;
   if (const auto* said = std::get_if<SubmissionNotice>(&statement)) client = said->client;
   const PublicKey signer = *PublicKey::from_spki(contents(folder_ / "clients" / client));
   if (!verify_envelope(envelope, signer)) return refuse(ProblemKind::kSignature);
@@ -196,10 +213,21 @@ WebAnswer FakeProvider::announce(const WebRequest& request) {
       if (window.window == said->window && now >= window.deadline) return refuse(ProblemKind::kDeadline);
     }
   }
+  if (const auto* said = std::get_if<UpdateNotice>(&statement); said != nullptr && !known && awaits(said->client))
+    return refuse(ProblemKind::kWindowOpen);
   fs::create_directories(delivery);
   put(delivery / "statement", request.body);
   return answer(known ? 200 : 201,
                 UploadTicket{envelope.payload_digest(), paths::upload(envelope.payload_digest())}.encode());
+}
+
+bool FakeProvider::awaits(const std::string& client) const {
+  const std::vector<VerdictNotice> verdicts = notices<VerdictNotice>();
+  return std::ranges::any_of(notices<WindowNotice>(), [&](const WindowNotice& window) {
+    return now < window.deadline && std::ranges::none_of(verdicts, [&](const VerdictNotice& verdict) {
+             return verdict.window == window.window && verdict.client == client && verdict.passed();
+           });
+  });
 }
 
 WebAnswer FakeProvider::receive(const std::string& id, const WebRequest& request) {
@@ -217,7 +245,10 @@ WebAnswer FakeProvider::receive(const std::string& id, const WebRequest& request
       notice.deployment = said.deployment;
     };
     if (const auto* said = std::get_if<RegistrationNotice>(&statement)) fill(*said);
+    if (const auto* said = std::get_if<UpdateNotice>(&statement)) fill(*said);
     if (const auto* said = std::get_if<SubmissionNotice>(&statement)) fill(*said);
+    if (std::holds_alternative<UpdateNotice>(statement) && awaits(notice.client))
+      return refuse(ProblemKind::kWindowOpen);
     if (reference_to(request.body) != notice.file) return refuse(ProblemKind::kDigest);
     notice.received = now;
     notice.verdict_due = now + kVerdictSeconds;
@@ -271,7 +302,7 @@ void FakeProvider::judge_delivery(const Path& delivery) {
   VerdictNotice verdict;
   verdict.id = envelope.payload_digest();
   verdict.file = reference_to(file);
-  verdict.certified_error = "0.5";
+  verdict.certified_error = world_.deployment.parameters().error.text();
   verdict.version = "test";
   verdict.received = verdict.time = now;
   verdict.submission = std::stoull(std::string(text_of(contents(delivery / "index"))));
@@ -283,6 +314,18 @@ void FakeProvider::judge_delivery(const Path& delivery) {
     verdict.registration = said->registration;
     verdict.rejection = admit(ledger, &world_.base, file, settings)->rejection;
     if (!verdict.rejection) next = (*ledger.find(said->client))->current;
+  } else if (const auto* learned = std::get_if<UpdateNotice>(&statement)) {
+    verdict.of = learned->kKind;
+    verdict.client = learned->client;
+    verdict.deployment = learned->deployment;
+    verdict.registration = learned->registration;
+    verdict.starts_from = learned->starts_from;
+    if (rejects) {
+      verdict.rejection = Rejection{*rejects, "without looking"};
+    } else {
+      verdict.rejection = admit_update(ledger, &world_.base, file, settings)->rejection;
+    }
+    if (!verdict.rejection) next = (*ledger.find(learned->client))->current;
   } else if (const auto* sent = std::get_if<SubmissionNotice>(&statement)) {
     verdict.of = sent->kKind;
     verdict.client = sent->client;

@@ -53,7 +53,9 @@ class FakeProvider : public WebClient {
   struct Delivery;
   [[nodiscard]] WebAnswer get(const std::string& path, const WebRequest& request);
   [[nodiscard]] WebAnswer enrol(const WebRequest& request);
+  void forget_announcements();
   [[nodiscard]] WebAnswer announce(const WebRequest& request);
+  [[nodiscard]] bool awaits(const std::string& client) const;
   [[nodiscard]] WebAnswer receive(const std::string& id, const WebRequest& request);
   [[nodiscard]] WebAnswer tell_verdict(const std::string& id);
   [[nodiscard]] WebAnswer log_file(const std::string& path) const;

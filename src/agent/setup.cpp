@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "agent/delivery.h"
+#include "agent/enrolment.h"
 #include "agent/log_view.h"
 #include "attestation/inputs.h"
 #include "exchange/paths.h"
@@ -149,13 +150,9 @@ class Setup {
                               .rotation = 0,
                               .replaces = {}};
     ZKAPEX_TRY(const Envelope envelope, sign_envelope(notice.encode(), *key_));
-    ZKAPEX_TRY(const Reply reply, link_.post_json(paths::kClients, EnrolmentRequest{setup_.code, envelope}.encode()));
-    if (reply.refusal) return as_error(*reply.refusal);
+    ZKAPEX_TRY(const Envelope enrolled, enrol_key(link_, setup_.code, envelope, provider_->provider));
     changed();
-    ZKAPEX_TRY(const EnrolmentAnswer answer, EnrolmentAnswer::decode(reply.text()));
-    ZKAPEX_CHECK(verify_envelope(answer.client, provider_->provider));
-    if (answer.client.payload != envelope.payload) return error("the provider signed another client than this one");
-    ZKAPEX_CHECK(write_envelope(folder_.enrolment(), answer.client));
+    ZKAPEX_CHECK(write_envelope(folder_.enrolment(), enrolled));
     changed();
     return Done{};
   }

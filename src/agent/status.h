@@ -14,13 +14,21 @@ struct WindowStatus {
   std::string reason = {};                   // of a rejection
 };
 
+struct UpdateStatus {
+  UpdateState state = UpdateState::kOrdered;
+  std::string reason = {};  // of a rejection, or a sentence: why no proof could be made
+};
+
 struct AgentStatus {
   std::string client, provider;
   bool enrolled = false;
+  std::string key = {};           // PublicKey::id of the one that is enrolled
+  bool key_is_ordered = false;    // another one
   std::string registration = {};  // "none", "made", "received", "accepted" or "rejected"
   bool split = false;
   std::optional<uint64_t> log_size = {};  // that was seen last
   std::vector<WindowStatus> windows = {};
+  std::vector<UpdateStatus> updates = {};  // the first one first
 };
 
 [[nodiscard]] Result<AgentStatus> read_status(const AgentFolder& folder);

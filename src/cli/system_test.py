@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -18,7 +19,10 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from attestation_world import PROGRAM, World, write_fisher, write_model, zkapex
+from attestation_world import PROGRAM, SHAPES, World, read_safetensors, write_fisher, write_model, write_safetensors, zkapex
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "reference"))
+import log  # noqa: E402
 
 PATIENCE = 240  # seconds that something may take on a busy machine
 DAY = 86400
@@ -115,20 +119,37 @@ class Agent:
     def file(self, window, name):
         return self.folder / "windows" / self.state(window) / window / name
 
-    def key_id(self):
-        public = subprocess.run(["openssl", "pkey", "-in", self.folder / "key.pem", "-pubout", "-outform", "DER"],
-                                capture_output=True, check=True).stdout
-        return hashlib.sha256(public).hexdigest()
+    def updates(self):
+        return [update["state"] for update in self.status()["updates"]]
 
-    def sign(self, message):
-        with tempfile.NamedTemporaryFile() as file:
-            file.write(message)
-            file.flush()
-            return subprocess.run(["openssl", "pkeyutl", "-sign", "-rawin", "-inkey", self.folder / "key.pem", "-in",
-                                   file.name], capture_output=True, check=True).stdout
+    def order_update(self, model):
+        return zkapex("agent", "update", "--folder", self.folder, "--model", model, "--base",
+                      self.world.path("theta0.safetensors"), "--json")
+
+    def key(self):
+        """The last bytes of an Ed25519 key in PKCS #8 are its seed."""
+        lines = (self.folder / "key.pem").read_text().split()
+        return log.Key(base64.b64decode("".join(line for line in lines if len(line) > 40))[-32:])
+
+    def submission(self, proof, window, mask, key=None):
+        """What the client signs for a proof, whatever that is: made without the program."""
+        verdict = statement_in(json.loads((self.folder / "registration/verdict.json").read_text()))["predicate"]
+        data = proof.read_bytes()
+        predicate = {"client": verdict["client"], "window": window, "deployment": verdict["deployment"],
+                     "mask": json.loads(zkapex("inspect", "--json", mask).stdout)["mask"],
+                     "registration": verdict["registration"], "startsFrom": verdict["leadsTo"]["commitment"],
+                     "bytes": len(data)}
+        return (*envelope_of(key or self.key(), "urn:zkapex:submission/v1", "proof.zka",
+                             hashlib.sha256(data).hexdigest(), predicate), data)
 
 
-def envelope_of(agent, predicate_type, subject, digest, predicate):
+def learn_on(model, target):
+    """A model whose weights are a little larger, and zero where they were."""
+    write_safetensors(target, {name: (SHAPES[name], [1.001 * v for v in numbers])
+                               for name, numbers in read_safetensors(model).items()})
+
+
+def envelope_of(key, predicate_type, subject, digest, predicate):
     """As clients sign it, made without the program."""
     payload = json.dumps({"_type": "https://in-toto.io/Statement/v1",
                           "subject": [{"name": subject, "digest": {"sha256": digest}}],
@@ -136,7 +157,7 @@ def envelope_of(agent, predicate_type, subject, digest, predicate):
     kind = b"application/vnd.in-toto+json"
     signed = b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
     envelope = {"payload": base64.b64encode(payload).decode(), "payloadType": kind.decode(),
-                "signatures": [{"keyid": agent.key_id(), "sig": base64.b64encode(agent.sign(signed)).decode()}]}
+                "signatures": [{"keyid": key.id, "sig": base64.b64encode(key.sign(signed)).decode()}]}
     return json.dumps(envelope).encode(), hashlib.sha256(payload).hexdigest()
 
 
@@ -212,17 +233,8 @@ class System(unittest.TestCase):
             return self.registered(agent)
         self.wait(f"registration of {agent.name}", done)
 
-    def submission(self, agent, proof, window="w1", mask=None):
-        """What a client signs for a proof, whatever that is."""
-        shown = json.loads(zkapex("inspect", "--json", agent.folder / "client/registration.zka").stdout)
-        client = agent.status()["client"]
-        verdict = statement_in(json.loads((agent.folder / "registration/verdict.json").read_text()))["predicate"]
-        data = proof.read_bytes()
-        mask_digest = json.loads(zkapex("inspect", "--json", self.world.path(f"{window}.zka")).stdout)["mask"]
-        predicate = {"client": client, "window": window, "deployment": verdict["deployment"], "mask": mask or mask_digest,
-                     "registration": shown["registration"], "startsFrom": verdict["leadsTo"]["commitment"],
-                     "bytes": len(data)}
-        return (*envelope_of(agent, "urn:zkapex:submission/v1", "proof.zka", hashlib.sha256(data).hexdigest(), predicate), data)
+    def submission(self, agent, proof, key=None):
+        return agent.submission(proof, "w1", self.world.path("w1.zka"), key)
 
     def verdict(self, identifier):
         def answer():
@@ -231,8 +243,8 @@ class System(unittest.TestCase):
         self.wait(f"verdict on {identifier}", lambda: answer().get("state") in ("accepted", "rejected"))
         return answer()
 
-    def hand_in(self, agent, proof, **arguments):
-        envelope, identifier, data = self.submission(agent, proof, **arguments)
+    def hand_in(self, agent, proof):
+        envelope, identifier, data = self.submission(agent, proof)
         status, body = self.provider.call("POST", "/v1/submissions", envelope)
         self.assertEqual(status, 201, body)
         status, body = self.provider.call("PUT", f"/v1/uploads/{identifier}", data, "application/octet-stream")
@@ -302,7 +314,7 @@ class System(unittest.TestCase):
         forged = json.loads(envelope)
         statement = json.loads(base64.b64decode(forged["payload"]))
         statement["predicate"]["client"] = alice.status()["client"]
-        forged, _ = envelope_of(mallory, statement["predicateType"], "proof.zka",
+        forged, _ = envelope_of(mallory.key(), statement["predicateType"], "proof.zka",
                                 statement["subject"][0]["digest"]["sha256"], statement["predicate"])
         status, body = self.provider.call("POST", "/v1/submissions", forged)
         self.assertEqual((status, json.loads(body)["type"]), (403, "urn:zkapex:problem:signature"))
@@ -374,6 +386,49 @@ class System(unittest.TestCase):
             return alice.state("w2") == "accepted"
         self.wait("verdict", done)
         self.assertEqual(alice.state("w1"), "none")
+        self.assertEqual([p for p in alice.folder.rglob("*") if ".tmp-" in p.name], [])
+
+    def once_until(self, what, agent, condition):
+        """By hand; some of the rounds are killed."""
+        def done():
+            process = subprocess.Popen([PROGRAM, "agent", "once", "--folder", str(agent.folder), "--threads", "1"],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                process.wait(0.1 if time.monotonic() < self.patient_from else PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            return condition()
+        self.patient_from = time.monotonic() + 1
+        self.wait(what, done)
+
+    # A client learns on between windows and has a new key in the middle of one.
+
+    def test_a_client_that_learns_on_with_a_new_key(self):
+        alice = self.new_agent("alice")
+        self.register_by_hand(alice)
+        self.request("w1", 3600)
+        self.wait("the request", lambda: (alice.once("--clock-offset", str(-DAY)), alice.state("w1"))[1] == "seen")
+        old = alice.key()
+        self.assertEqual(zkapex("agent", "rotate-key", "--folder", alice.folder).returncode, 0)
+        self.once_until("first window", alice, lambda: alice.state("w1") == "accepted")
+        self.assertNotEqual(alice.status()["key"], old.id)
+        self.assertEqual(alice.status()["key"], alice.key().id)
+        envelope, _, _ = self.submission(alice, alice.file("w1", "proof.zka"), old)
+        status, body = self.provider.call("POST", "/v1/submissions", envelope)
+        self.assertEqual((status, json.loads(body)["type"]), (403, "urn:zkapex:problem:signature"))
+
+        learn_on(alice.folder / "model.safetensors", self.scratch / "learned.safetensors")
+        run = alice.order_update(self.scratch / "learned.safetensors")
+        self.assertEqual(run.returncode, 0, run)
+        self.assertEqual(alice.order_update(self.scratch / "learned.safetensors").returncode, 2)
+        self.once_until("the update", alice, lambda: alice.updates() == ["accepted"])
+        self.request("w2", 3600)
+        self.once_until("second window", alice, lambda: alice.state("w2") == "accepted")
+        self.check_receipt(alice, "w2")
+        run = zkapex("audit", "log", self.provider.folder / "log", "--policy", alice.folder / "policy", "--files",
+                     self.provider.folder / "blobs", "--base", self.world.path("theta0.safetensors"), "--json")
+        self.assertEqual((run.returncode, run.stderr), (0, ""), run)
         self.assertEqual([p for p in alice.folder.rglob("*") if ".tmp-" in p.name], [])
 
 

@@ -223,8 +223,8 @@ Status LogAudit::check_chain(const VerdictNotice& verdict, const HandedIn& judge
   const LoggedWindow& window = *window_named(verdict.window);
   if (client.windows.contains(verdict.window))
     return error("the window {} was accepted of this client before", in_quotes(verdict.window));
-  if (client.registered_at > window.index)
-    return error("the client registered after the window {} was published", in_quotes(verdict.window));
+  if (client.committed_at > window.index)
+    return error("the client chose its model after the window {} was published", in_quotes(verdict.window));
   if (verdict.received < window.notice.opens || verdict.received >= window.notice.deadline)
     return error("it was accepted at {}, outside of its window", to_rfc3339(verdict.received));
   return Done{};
@@ -233,11 +233,12 @@ Status LogAudit::check_chain(const VerdictNotice& verdict, const HandedIn& judge
 void LogAudit::move_on(const VerdictNotice& verdict, const HandedIn& judged) {
   ClientState& client = clients_.at(verdict.client);
   client.current = verdict.leads_to->commitment;
-  if (verdict.of == StatementKind::kRegistration) {
-    client.registration = verdict.registration;
-    client.registered_at = judged.index;
+  if (verdict.of == StatementKind::kRegistration) client.registration = verdict.registration;
+  if (verdict.of == StatementKind::kSubmission) {
+    client.windows.insert(verdict.window);
+  } else {
+    client.committed_at = judged.index;
   }
-  if (verdict.of == StatementKind::kSubmission) client.windows.insert(verdict.window);
 }
 
 AuditTotals LogAudit::totals() const {

@@ -60,7 +60,7 @@ class LogAudit {
     PublicKey key;
     uint64_t rotation = 0;
     std::optional<Sha256::Digest> registration;  // accepted
-    uint64_t registered_at = 0;                  // the place of its statement
+    uint64_t committed_at = 0;                   // the place of the last model of its own choice: that, or an update
     Sha256::Digest current{};                    // the commitment after the last verdict that passed
     std::set<std::string> windows;               // done
   };

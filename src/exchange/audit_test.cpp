@@ -305,7 +305,38 @@ TEST_F(AuditTest, CommittedBeforeTheWindowWasPublished) {
   publish();
   register_client();
   submit();
-  EXPECT_NE(verdict().find("registered after the window"), std::string::npos);
+  EXPECT_NE(verdict().find("chose its model after the window"), std::string::npos);
+}
+
+TEST_F(AuditTest, NorIsAModelChosenWithTheWindowInSight) {
+  deploy();
+  enrol();
+  register_client();
+  const auto learns_on = [&](const std::string& from, const std::string& to) {
+    UpdateNotice update = testing::sample_update();
+    update.starts_from = made_up_digest("commitment " + from);
+    ASSERT_EQ(add(by(update, kClientSeed)), "");
+    VerdictNotice accepted = testing::sample_verdict(testing::sample_registration());
+    accepted.of = StatementKind::kUpdate;
+    accepted.id = sha256(update.encode());
+    accepted.file = update.file;
+    accepted.starts_from = update.starts_from;
+    accepted.leads_to->commitment = made_up_digest("commitment " + to);
+    ASSERT_EQ(add(by(accepted, kProviderSeed)), "");
+  };
+  const auto answers_from = [&](const std::string& model) {
+    SubmissionNotice submission = testing::sample_submission();
+    submission.starts_from = made_up_digest("commitment " + model);
+    EXPECT_EQ(add(by(submission, kClientSeed)), "");
+    return add(by(testing::sample_verdict(submission), kProviderSeed));
+  };
+  learns_on("model of " + kClient, "second");
+  publish();
+  const LogAudit before = audit_;
+  EXPECT_EQ(answers_from("second"), "");
+  audit_ = before;
+  learns_on("second", "third");
+  EXPECT_NE(answers_from("third").find("chose its model after the window"), std::string::npos);
 }
 
 TEST_F(AuditTest, OneRegistrationAndNothingUnderAnother) {

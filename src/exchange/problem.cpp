@@ -58,7 +58,6 @@ std::string_view title(ProblemKind kind) { return entry_of(kind).title; }
 bool worth_retrying(ProblemKind kind) {
   switch (kind) {
     case ProblemKind::kTimeout:
-    case ProblemKind::kWindowOpen:
     case ProblemKind::kNotOpen:
     case ProblemKind::kPending:
     case ProblemKind::kTooMany:

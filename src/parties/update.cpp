@@ -171,14 +171,23 @@ Result<UpdateReport> update(const UpdateRequest& request, const WorkSettings& se
   const ClientSecret next = state_after_update(inputs, *checked, proved);
   ZKAPEX_CHECK(out.write(bytes));
   ZKAPEX_CHECK(out.flush());
+  const auto next_change = [&] {
+    if (request.between_changes) request.between_changes();
+  };
+  next_change();
   ZKAPEX_CHECK(make_private_folder(folder.pending_updates()));
+  next_change();
   ZKAPEX_TRY(TemporaryFolder pending, TemporaryFolder::create(folder.pending_updates() / report.attempt));
   ZKAPEX_TRY(SecretWriter secret, prepare_secret(pending.file("secret.zka"), next, deployment, read, false));
   ZKAPEX_CHECK(secret.commit());
+  next_change();
   ZKAPEX_CHECK(write_file(pending.file("update.zka"), bytes, {.secret = true}));
   ZKAPEX_CHECK(write_file(pending.file("updated.zka"), checked->registered.encode(), {.secret = true}));
+  next_change();
   ZKAPEX_CHECK(pending.commit());
+  next_change();
   ZKAPEX_CHECK(out.commit());
+  next_change();
   watch.lap(report.seconds, "write");
   report.update = checked->next.update;
   report.update_bytes = bytes.size();

@@ -13,6 +13,7 @@ struct UpdateRequest {
   Path store;   // its curvature; empty: the one that is committed stays
   Path base;    // θ0, where the deployment has an anchor
   Path out;
+  std::function<void()> between_changes = {};  // called between any two changes on disk
 };
 struct UpdateReport {
   Sha256::Digest update{};  // digest of the file

@@ -24,7 +24,9 @@ ApiFailure failure_of(Refusal refusal) {
     case Refusal::kKeyTaken:
       return {ProblemKind::kTaken, "this key is, or was, a client's already"};
     case Refusal::kKeyRetired:
-      return {ProblemKind::kSignature, "the key that is to be replaced is not the current one"};
+      return {ProblemKind::kSignature, "the key is not the client's current one any more"};
+    case Refusal::kKeyNumber:
+      return {ProblemKind::kMalformed, "a new key has the number of those before it as its rotation"};
     case Refusal::kNoClient:
       return {ProblemKind::kClient, "no such client is enrolled"};
     case Refusal::kRegistered:

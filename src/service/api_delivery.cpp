@@ -136,6 +136,7 @@ ApiResult<HttpResponse> announce(const ApiContext& context, const HttpRequest& r
   ZKAPEX_CHECK(check_start_of(context, notice));
   announcement.id = id;
   announcement.client = notice.client;
+  announcement.signer = envelope.signatures.front().keyid;
   announcement.file = {notice.file.sha256, notice.file.bytes};
   const std::string entry = envelope.encode();
   announcement.entry.assign(entry.begin(), entry.end());

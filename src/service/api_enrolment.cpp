@@ -34,8 +34,9 @@ ApiResult<HttpResponse> post_client(const ApiContext& context, const HttpRequest
   const ClientKey key{notice.key.id(), std::string(name(notice.key.algorithm())), notice.key.spki()};
   const UnixTime now = context.clock();
   ZKAPEX_TRY(const Taken taken, ours(context.stores.with([&](Store& store) {
-               return notice.rotation == 0 ? store.enrol(code_digest(enrolment.code), notice.client, key, entry, now)
-                                           : store.rotate_key(notice.client, notice.replaces, key, entry, now);
+               return notice.rotation == 0
+                          ? store.enrol(code_digest(enrolment.code), notice.client, key, entry, now)
+                          : store.rotate_key(notice.client, notice.replaces, notice.rotation, key, entry, now);
              })));
   if (taken.refusal != Refusal::kNone) return failure_of(taken.refusal);
   HttpResponse response;

@@ -296,6 +296,9 @@ TEST_F(ApiTest, AKeyIsReplacedByOneThatTheOldOneSigned) {
   ClientNotice stolen = notice;
   stolen.replaces = bert_.public_key().id();
   EXPECT_EQ(reason(rotate(stolen, {&next, &bert_})), "client");
+  ClientNotice leap = notice;
+  leap.rotation = 2;
+  EXPECT_EQ(reason(rotate(leap, {&next, &anna_})), "malformed");
   EXPECT_EQ(rotate(notice, {&next, &anna_}).status, 201U);
   EXPECT_EQ(rotate(notice, {&next, &anna_}).status, 200U);
   EXPECT_EQ(reason(post(paths::kRegistrations, statement(registration(kAnna), anna_))), "signature");

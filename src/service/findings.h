@@ -15,12 +15,12 @@ struct Case {
 
 struct Finding {
   std::optional<Rejection> rejection;  // none: accepted, and the records have the change
-  Digest registration{};               // RegistrationFile::digest; zeros where it cannot be read
-  std::optional<Digest> start;         // of an update or a submission
+  Digest registration{};               // RegistrationFile::digest, as the client's statement has it
+  std::optional<Digest> start;         // of an update or a submission, as there
 };
 
 // In the order of the cases, which are of one kind, and of one window. An error is the provider's trouble and no
-// verdict. A file is its client's only where it says so: the signature is on the statement.
+// verdict. A file counts only where it is what its client signed: the signature is on the statement.
 [[nodiscard]] Result<std::vector<Finding>> examine_cases(const StoreRecords& records, const BaseRows* base,
                                                          std::span<const Case> cases,
                                                          const std::optional<WindowInfo>& window,

@@ -57,9 +57,10 @@ class Store {
   // The code is spent with it. The same client with the same key again, whatever the code: known.
   [[nodiscard]] Result<Taken> enrol(const Digest& code, const std::string& client, const ClientKey& key,
                                     const Bytes& entry, UnixTime now);
-  // `old_key` is the identifier of the client's current key, which is retired. The same rotation again: known.
-  [[nodiscard]] Result<Taken> rotate_key(const std::string& client, const std::string& old_key, const ClientKey& key,
-                                         const Bytes& entry, UnixTime now);
+  // `old_key` is the identifier of the client's current key, which is retired, `rotation` how many it has had. What it
+  // announced and has not uploaded has to be announced again, by the new key. The same rotation again: known.
+  [[nodiscard]] Result<Taken> rotate_key(const std::string& client, const std::string& old_key, uint64_t rotation,
+                                         const ClientKey& key, const Bytes& entry, UnixTime now);
   [[nodiscard]] Result<std::optional<KeyRecord>> key(const std::string& id);
   [[nodiscard]] Result<std::optional<ClientInfo>> client(const std::string& name);
   // By name, after the given one: pages.

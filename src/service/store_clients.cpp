@@ -101,8 +101,8 @@ Result<Taken> Store::enrol(const Digest& code, const std::string& client, const 
   });
 }
 
-Result<Taken> Store::rotate_key(const std::string& client, const std::string& old_key, const ClientKey& key,
-                                const Bytes& entry, UnixTime now) {
+Result<Taken> Store::rotate_key(const std::string& client, const std::string& old_key, uint64_t rotation,
+                                const ClientKey& key, const Bytes& entry, UnixTime now) {
   return transact(*database_, [&]() -> Result<Taken> {
     ZKAPEX_TRY(const bool enrolled,
                any_row(*database_, "SELECT 1 FROM clients WHERE name = $1 {for_update}", {client}));
@@ -110,11 +110,16 @@ Result<Taken> Store::rotate_key(const std::string& client, const std::string& ol
     ZKAPEX_TRY(const std::optional<KeyRecord> present, this->key(key.id));
     if (present && present->client == client && !present->retired && key.id != old_key) return Taken{.known = true};
     if (present) return Taken{Refusal::kKeyTaken};
+    ZKAPEX_TRY(const uint64_t keys,
+               count_of(*database_, "SELECT COUNT(*) FROM client_keys WHERE client = $1", {client}));
+    if (keys != rotation) return Taken{Refusal::kKeyNumber};
     ZKAPEX_TRY(const bool was_current, any_row(*database_,
                                                "UPDATE client_keys SET retired = $3 WHERE client = $1 AND id = $2 "
                                                "AND retired IS NULL RETURNING 1",
                                                {client, old_key, now}));
     if (!was_current) return Taken{Refusal::kKeyRetired};
+    // Logged after this, they would be signed by a key that is not the client's any more.
+    ZKAPEX_CHECK(database_->run("DELETE FROM deliveries WHERE client = $1 AND state = 'announced'", {client}));
     ZKAPEX_CHECK(insert_key(*database_, client, key, entry, now));
     return Taken{};
   });

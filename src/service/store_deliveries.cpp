@@ -89,6 +89,8 @@ Result<TakenDelivery> Store::announce(const Announcement& announcement, UnixTime
     ZKAPEX_CHECK(hold(*database_, announcement.client));
     ZKAPEX_TRY(const std::optional<DeliveryInfo> present, delivery(announcement.id));
     if (present) return TakenDelivery{.known = true, .delivery = *present};
+    ZKAPEX_TRY(const std::optional<KeyRecord> signer, key(announcement.signer));  // it may have been replaced just now
+    if (signer && signer->retired) return TakenDelivery{.refusal = Refusal::kKeyRetired, .delivery = {}};
     ZKAPEX_TRY(Refusal refusal, Gate(*this, announcement, now).check());
     if (refusal == Refusal::kNone) {
       ZKAPEX_TRY(refusal, too_many(*database_, announcement));
@@ -110,6 +112,7 @@ Result<TakenDelivery> Store::receive(const Digest& id, const Bytes& receipt, Uni
     if (!before) return TakenDelivery{.refusal = Refusal::kNoDelivery, .delivery = {}};
     ZKAPEX_CHECK(hold(*database_, before->announced.client));
     ZKAPEX_TRY(const std::optional<DeliveryInfo> present, delivery(id));  // as it is now that nobody else changes it
+    if (!present) return TakenDelivery{.refusal = Refusal::kNoDelivery, .delivery = {}};
     if (present->state != DeliveryState::kAnnounced) return TakenDelivery{.known = true, .delivery = *present};
     const Announcement& announced = present->announced;
     ZKAPEX_TRY(const Refusal refusal, Gate(*this, announced, now).check());

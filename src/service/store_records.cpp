@@ -23,7 +23,7 @@ Result<std::optional<ClientRecord>> StoreRecords::find(const std::string& client
     const AppliedWindow& last = out.current.windows.back();
     ZKAPEX_TRY(out.last_mask, mask(last.window, last.mask));
   }
-  standings_[client] = {info->model->version, out.registered.digest, info->model->commitment, info->model->record};
+  standings_[client] = {info->model->version, info->model->record};
   return std::optional(std::move(out));
 }
 

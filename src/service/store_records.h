@@ -15,7 +15,6 @@ class StoreRecords : public Records {
   // Where a client's model stood when it was looked for.
   struct Standing {
     uint64_t version = 0;
-    Digest registration{}, commitment{};  // RegistrationFile::digest, ModelCommitment::digest
     BlobName record;
   };
   // Where it goes.

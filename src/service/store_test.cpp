@@ -26,8 +26,8 @@ class StoreTest : public OnBothEngines {
     EXPECT_TRUE(taken.ok()) << taken.error().message;
     return taken->known ? "known" : std::string(name(taken->refusal));
   }
-  std::string rotated(const std::string& client, const std::string& from, const std::string& to) {
-    const auto taken = store_.rotate_key(client, key_of(from).id, key_of(to), bytes_of("rotation"), 20);
+  std::string rotated(const std::string& client, const std::string& from, const std::string& to, uint64_t number = 1) {
+    const auto taken = store_.rotate_key(client, key_of(from).id, number, key_of(to), bytes_of("rotation"), 20);
     EXPECT_TRUE(taken.ok()) << taken.error().message;
     return taken->known ? "known" : std::string(name(taken->refusal));
   }
@@ -127,9 +127,10 @@ TEST_P(StoreTest, KeysAreRotatedOneAfterTheOther) {
   EXPECT_EQ(rotated("c9", "c9", "new"), "no-client");
   EXPECT_EQ(rotated("c1", "c2", "new"), "key-retired");  // another's key is not this client's current one
   EXPECT_EQ(rotated("c1", "c1", "c2"), "key-taken");
+  EXPECT_EQ(rotated("c1", "c1", "new", 2), "key-number");
   EXPECT_EQ(rotated("c1", "c1", "new"), "none");
   EXPECT_EQ(rotated("c1", "c1", "new"), "known");
-  EXPECT_EQ(rotated("c1", "c1", "newer"), "key-retired");
+  EXPECT_EQ(rotated("c1", "c1", "newer", 2), "key-retired");
   EXPECT_EQ(rotated("c1", "new", "c1"), "key-taken");  // nor does an old key come back
   EXPECT_EQ((*store_.key(key_of("c1").id))->retired, 20);
   const auto current = *store_.key(key_of("new").id);
@@ -139,6 +140,23 @@ TEST_P(StoreTest, KeysAreRotatedOneAfterTheOther) {
   EXPECT_FALSE(store_.key("no such key")->has_value());
   ASSERT_TRUE(store_.add_code(digest_of("more"), "", 100, 1).ok());
   EXPECT_EQ(enrolled("more", "c1", "c1"), "key-taken");
+}
+
+// In the log every statement is signed by the key that its client has at that place.
+TEST_P(StoreTest, WhatTheOldKeyAnnouncedIsAnnouncedAgain) {
+  enrol(store_, "c1");
+  const Announcement old = announcement(DeliveryKind::kRegistration, "c1", "registration");
+  EXPECT_EQ(announced(old, 10), "none");
+  EXPECT_EQ(rotated("c1", "c1", "new"), "none");
+  EXPECT_EQ(received(old, 21), "no-delivery");
+  EXPECT_EQ(announced(old, 22), "key-retired");  // its signature was checked before, and it comes now
+  Announcement again = old;
+  again.signer = key_of("new").id;
+  EXPECT_EQ(announced(again, 23), "none");
+  EXPECT_EQ(received(again, 24), "none");
+  // What was received stays: it is in the log before the next key.
+  EXPECT_EQ(rotated("c1", "new", "newer", 2), "none");
+  EXPECT_EQ(received(again, 25), "known");
 }
 
 TEST_P(StoreTest, AWindowIsPublishedOnce) {

@@ -110,7 +110,8 @@ Announcement OnBothEngines::announcement(DeliveryKind kind, const std::string& c
           .client = client,
           .window = window,
           .file = blob_of(file),
-          .entry = bytes_of(entry)};
+          .entry = bytes_of(entry),
+          .signer = key_of(client).id};
 }
 
 Conclusion OnBothEngines::conclusion(const Job& job, bool accepted, uint64_t from, const std::string& commitment) {

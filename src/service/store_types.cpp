@@ -44,6 +44,8 @@ std::string_view name(Refusal refusal) {
       return "key-taken";
     case Refusal::kKeyRetired:
       return "key-retired";
+    case Refusal::kKeyNumber:
+      return "key-number";
     case Refusal::kNoClient:
       return "no-client";
     case Refusal::kRegistered:

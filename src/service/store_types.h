@@ -79,7 +79,8 @@ struct Announcement {
   std::string client;  // who signed it
   std::string window;  // of a submission; empty otherwise
   BlobName file;
-  Bytes entry;  // the envelope, to be logged once the file is here
+  Bytes entry;              // the envelope, to be logged once the file is here
+  std::string signer = {};  // by which key; only of one that is being announced
 };
 
 struct VerdictInfo {
@@ -109,7 +110,8 @@ enum class Refusal {
   kCodeExpired,
   kNameTaken,   // another client has this pseudonym
   kKeyTaken,    // this key is, or was, a client's already
-  kKeyRetired,  // a rotation from a key that is not the client's current one
+  kKeyRetired,  // a rotation from, or a statement by, a key that is not the client's current one
+  kKeyNumber,   // a rotation that does not say how many keys the client has had
   kNoClient,
   kRegistered,     // a second registration: only updates change a model
   kNotRegistered,  // a window or an update without an accepted registration

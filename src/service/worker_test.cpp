@@ -84,10 +84,45 @@ class WorkerTest : public OnBothEngines {
     sequence(store_);
   }
 
-  // Announces and uploads.
+  // What a client signs of a file; of one that cannot be read it says anything. `slant` has it say something else.
+  template <class Notice>
+  using Slant = std::function<void(Notice&)>;
+  template <class Notice>
+  static Bytes said(const std::string& client, const Bytes& file, const Slant<Notice>& slant) {
+    Notice notice{};
+    notice.file = reference_to(file);
+    notice.client = client;
+    notice.deployment = world_->deployment.digest();
+    if constexpr (std::is_same_v<Notice, RegistrationNotice>) {
+      if (const auto decoded = RegistrationFile::decode(file)) notice.registration = decoded->digest();
+    } else {
+      using File = std::conditional_t<std::is_same_v<Notice, UpdateNotice>, UpdateFile, ProofFile>;
+      const auto decoded = File::decode(file);
+      if (decoded) notice.registration = decoded->registration;
+      if (decoded) notice.starts_from = decoded->model;
+    }
+    if constexpr (std::is_same_v<Notice, SubmissionNotice>) {
+      notice.window = "w1";
+      notice.mask = world_->mask.digest();
+    }
+    if (slant) slant(notice);
+    return notice.encode();
+  }
   Digest deliver(DeliveryKind kind, const std::string& client, const Bytes& file, const std::string& window = "") {
+    if (kind == DeliveryKind::kRegistration)
+      return deliver_as(kind, client, file, window, said<RegistrationNotice>(client, file, {}));
+    if (kind == DeliveryKind::kUpdate)
+      return deliver_as(kind, client, file, window, said<UpdateNotice>(client, file, {}));
+    return deliver_as(kind, client, file, window, said<SubmissionNotice>(client, file, {}));
+  }
+  // Announces and uploads.
+  Digest deliver_as(DeliveryKind kind, const std::string& client, const Bytes& file, const std::string& window,
+                    Bytes payload) {
     Announcement wanted = announcement(kind, client, to_hex(sha256(file)), window);
     wanted.file = *put_blob(*blobs_, file);
+    const Envelope envelope = *sign_envelope(std::move(payload), key_);
+    wanted.id = envelope.payload_digest();
+    wanted.entry = bytes_of(envelope.encode());
     const auto announced = store_.announce(wanted, now_);
     EXPECT_TRUE(announced.ok()) << refusal(announced);
     EXPECT_EQ(name(announced->refusal), "none");
@@ -265,13 +300,29 @@ TEST_P(WorkerTest, FollowsAClientThatLearnsOn) {
   EXPECT_EQ(store_.models(dora)->size(), 3U);
   EXPECT_EQ(record_of(dora).current.update, UpdateFile::decode(file)->digest());
   // The same file under another statement is no second update.
-  Announcement again = announcement(DeliveryKind::kUpdate, dora, "again");
-  again.file = *put_blob(*blobs_, file);
-  ASSERT_TRUE(store_.announce(again, now_).ok());
-  ASSERT_TRUE(store_.receive(again.id, bytes_of("receipt"), now_).ok());
+  const Slant<UpdateNotice> otherwise = [](UpdateNotice& notice) { notice.update[0] ^= 1; };
+  const Digest again = deliver_as(DeliveryKind::kUpdate, dora, file, "", said(dora, file, otherwise));
   work();
-  EXPECT_EQ(verdict(again.id), "model");
+  EXPECT_EQ(verdict(again), "model");
   EXPECT_EQ(store_.models(dora)->size(), 3U);
+}
+
+// Whoever holds a verdict against its statement finds the same in both, whatever the client signed.
+TEST_P(WorkerTest, AVerdictRepeatsWhatWasSigned) {
+  begin();
+  const Bytes file = file_of(kAnna, "proof.zka");
+  const Digest other{7};
+  const Slant<SubmissionNotice> elsewhere = [&](SubmissionNotice& notice) { notice.registration = other; };
+  const Digest first = deliver_as(DeliveryKind::kSubmission, kAnna, file, "w1", said(kAnna, file, elsewhere));
+  work();
+  EXPECT_EQ(verdict(first), "registration");
+  EXPECT_EQ(statement(first).registration, other);
+  const Slant<SubmissionNotice> stale = [&](SubmissionNotice& notice) { notice.starts_from = other; };
+  const Digest second = deliver_as(DeliveryKind::kSubmission, kAnna, file, "w1", said(kAnna, file, stale));
+  work();
+  EXPECT_EQ(verdict(second), "model");
+  EXPECT_EQ(statement(second).starts_from, other);
+  EXPECT_EQ(store_.models(kAnna)->size(), 1U);
 }
 
 TEST_P(WorkerTest, AFaultOfTheProvidersIsNoRejection) {

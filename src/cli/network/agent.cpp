@@ -1,13 +1,15 @@
 // zkapex agent: the client's side of the service. init sets it up, run stays and works, once does one round, status
-// tells how far it is.
+// tells how far it is; update and rotate-key leave it something to do.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <memory>
 
+#include "agent/enrolment.h"
 #include "agent/setup.h"
 #include "agent/status.h"
+#include "agent/update_order.h"
 #include "base/hardening.h"
 #include "base/names.h"
 #include "cli/network/names.h"
@@ -17,6 +19,8 @@
 namespace zkapex::cli {
 
 namespace {
+
+constexpr int64_t kOrderSeconds = 5;  // how long an order may lie there before a running agent sees it
 
 struct AgentInitOptions {
   CommonFlags common;
@@ -134,8 +138,9 @@ Result<Outcome> run_agent_run(const AgentRunOptions& options) {
     told = round.troubles;
     if (done == options.rounds) return Outcome::kDone;
     // A clock that was set back does not put it to sleep for years.
-    const int64_t wait = std::clamp<int64_t>(round.next - clock(), 1, AgentConfig::kLongestPoll);
-    ::sleep(static_cast<unsigned>(wait));
+    int64_t wait = std::clamp<int64_t>(round.next - clock(), 1, AgentConfig::kLongestPoll);
+    for (; wait > 0 && !running.agent.has_new_order(); wait -= kOrderSeconds)
+      ::sleep(static_cast<unsigned>(std::min(wait, kOrderSeconds)));
   }
 }
 
@@ -146,6 +151,8 @@ Result<Outcome> run_agent_status(const CommonFlags& common, const Path& folder) 
   report.values["client"] = status.client;
   report.values["provider"] = status.provider;
   report.values["enrolled"] = status.enrolled;
+  if (status.enrolled) report.values["key"] = status.key;
+  if (status.key_is_ordered) report.values["key_ordered"] = true;
   report.values["registration"] = status.registration;
   report.values["split_view"] = status.split;
   if (status.log_size) report.values["log_entries"] = *status.log_size;
@@ -158,6 +165,30 @@ Result<Outcome> run_agent_status(const CommonFlags& common, const Path& folder) 
     if (!window.reason.empty()) line["reason"] = window.reason;
     windows.push_back(std::move(line));
   }
+  auto& updates = report.values["updates"] = nlohmann::ordered_json::array();
+  for (const UpdateStatus& update : status.updates) {
+    nlohmann::ordered_json line = {{"state", name(update.state)}};
+    if (!update.reason.empty()) line["reason"] = update.reason;
+    updates.push_back(std::move(line));
+  }
+  report.print(common.json);
+  return Outcome::kDone;
+}
+
+Result<Outcome> run_agent_update(const CommonFlags& common, const Path& folder, const UpdateOrder& order) {
+  ZKAPEX_CHECK(order_update({folder}, order));
+  Report report{.headline = fmt::format("{}: ordered; zkapex agent run proves it and sends it in its next round",
+                                        folder.string())};
+  report.values["model"] = order.model.string();
+  if (!order.store.empty()) report.values["curvature"] = order.store.string();
+  report.print(common.json);
+  return Outcome::kDone;
+}
+
+Result<Outcome> run_agent_rotate_key(const CommonFlags& common, const Path& folder) {
+  ZKAPEX_CHECK(order_new_key({folder}));
+  const Report report{
+      .headline = fmt::format("{}: ordered; zkapex agent run replaces the key in its next round", folder.string())};
   report.print(common.json);
   return Outcome::kDone;
 }
@@ -222,6 +253,39 @@ void offer_running(Command command, const std::shared_ptr<AgentRunOptions>& opti
   options->common.offer_memory(command);
 }
 
+void add_agent_update(Command parent, Action& action) {
+  const auto common = std::make_shared<CommonFlags>();
+  const auto folder = std::make_shared<Path>();
+  const auto order = std::make_shared<UpdateOrder>();
+  const Command command = parent.add_command("update", "Go on with a model that has learned more");
+  offer_agent_folder(command, *folder);
+  command.add_option("--model", order->model, "The new model: safetensors").required();
+  command.add_option("--curvature", order->store, "Its curvature store; without it the committed one stays");
+  command.add_option("--base", order->base, "The base model that the deployment is anchored at: safetensors");
+  common->offer_json(command);
+  command.footer(
+      "Leaves the order in the agent's folder, whether an agent runs or not. The agent answers the requests that are\n"
+      "open, proves that the new model keeps what all its windows did, hands the proof in, and goes on from the new\n"
+      "model once that is accepted. Model and store stay where they are; do not change them any more.\n\n"
+      "Example:\n"
+      "  zkapex agent update --model theta2.safetensors --curvature store2.zka --base theta0.safetensors");
+  command.runs(action, [common, folder, order] { return run_agent_update(*common, *folder, *order); });
+}
+
+void add_agent_rotate_key(Command parent, Action& action) {
+  const auto common = std::make_shared<CommonFlags>();
+  const auto folder = std::make_shared<Path>();
+  const Command command = parent.add_command("rotate-key", "Sign with a new key from now on");
+  offer_agent_folder(command, *folder);
+  common->offer_json(command);
+  command.footer(
+      "Makes a new key and leaves it in the agent's folder, whether an agent runs or not. In its next round the agent\n"
+      "has the provider take it, by a statement that the old key signs too; from then on the old one signs nothing.\n\n"
+      "Example:\n"
+      "  zkapex agent rotate-key && zkapex agent once");
+  command.runs(action, [common, folder] { return run_agent_rotate_key(*common, *folder); });
+}
+
 }  // namespace
 
 void add_agent(Command parent, Action& action) {
@@ -244,6 +308,9 @@ void add_agent(Command parent, Action& action) {
   const Command once = agent.add_command("once", "Do what can be done now, as a timer's job");
   offer_running(once, round);
   once.runs(action, [round] { return run_agent_once(*round); });
+
+  add_agent_update(agent, action);
+  add_agent_rotate_key(agent, action);
 
   const auto common = std::make_shared<CommonFlags>();
   const auto folder = std::make_shared<Path>();
