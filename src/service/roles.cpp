@@ -12,6 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kSequencerPause = 100ms, kWorkerPause = 200ms, kTroublePause = 2000ms;
+constexpr size_t kEntriesOfARound = 4096;
 
 // One connection and the sequencer on it. After an error both are made anew: the connection may be lost.
 class SequencerRole {
@@ -32,6 +33,7 @@ class SequencerRole {
     settings.cosignatures = provider_.settings().cosignatures;
     if (!settings.witnesses.empty()) settings.post = post_to_witness;
     ZKAPEX_TRY(Sequencer sequencer, Sequencer::open(*tables_, std::move(key), std::move(settings)));
+    settings.most = kEntriesOfARound;
     sequencer_.emplace(std::move(sequencer));
     return Done{};
   }
@@ -54,7 +56,8 @@ class SequencerRole {
     for (const std::string& trouble : done->troubles) log_.write("warning", "witness", {{"detail", trouble}});
     if (done->placed == 0) return kSequencerPause;
     log_.write("info", "log.published", {{"entries", done->placed}, {"size", done->published}});
-    return 0ms;
+    // A round takes the disk a dozen times, however few entries it has: more come meanwhile.
+    return done->placed < kEntriesOfARound ? kSequencerPause : 0ms;
   }
 
  private:
@@ -140,10 +143,7 @@ RoleLoop::~RoleLoop() {
 }
 
 Service::Service(const ProviderFolder& provider, RunLog& log, Clock clock)
-    : provider_(provider),
-      log_(log),
-      clock_(std::move(clock)),
-      stores_([&provider] { return provider.open_store(); }) {}
+    : provider_(provider), log_(log), clock_(std::move(clock)), stores_(provider.store_address()) {}
 
 Result<std::unique_ptr<Service>> Service::start(const ProviderFolder& provider, const RoleSettings& settings,
                                                 RunLog& log, Clock clock) {
