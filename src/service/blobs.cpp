@@ -96,6 +96,15 @@ class BlobFolder : public Blobs {
     return size == name.bytes;
   }
 
+  Status remove(const BlobName& name) override {
+    const Path path = path_of(name);
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return file_failure("remove", path, errno);
+    std::error_code failed;
+    // Flushed also where it was gone: whoever removed it may have been killed before it was.
+    if (!std::filesystem::exists(path.parent_path(), failed)) return Done{};
+    return flush_folder_of(path);
+  }
+
  private:
   [[nodiscard]] Path path_of(const BlobName& name) const {
     const std::string hex = to_hex(name.sha256);
