@@ -118,6 +118,10 @@ class Service(unittest.TestCase):
             time.sleep(0.05)
         self.fail("it does not come to that")
 
+    def wait_for_log(self, running, size):
+        """Entries have their places, and windows are shown, before the checkpoint with them is published."""
+        self.wait_until(lambda: self.get(running.url + "/log/checkpoint").split("\n")[1] == str(size))
+
     def test_a_folder_has_what_a_provider_needs(self):
         run = self.init("--json")
         self.assertEqual(run.returncode, 0, run)
@@ -200,7 +204,7 @@ class Service(unittest.TestCase):
         # Published while it runs, by another process: in the log soon after.
         self.command("request", "--mask", self.root / "psi.zka", "--days", "14")
         self.wait_until(lambda: len(json.loads(self.get(running.url + "/v1/windows"))["windows"]) == 1)
-        self.assertEqual(self.get(running.url + "/log/checkpoint").split("\n")[1], "2")
+        self.wait_for_log(running, 2)
         with self.assertRaises(urllib.error.HTTPError) as refused:
             self.get(running.admin + "/")
         self.assertEqual(refused.exception.code, 403)
@@ -229,7 +233,7 @@ class Service(unittest.TestCase):
         self.assertEqual(self.init().returncode, 0)
         running = self.run_provider()
         self.command("request", "--mask", self.root / "psi.zka", "--days", "14")
-        self.wait_until(lambda: len(json.loads(self.get(running.url + "/v1/windows"))["windows"]) == 1)
+        self.wait_for_log(running, 2)
         before = self.get(running.url + "/log/checkpoint")
         running.end(signal.SIGKILL)
         running = self.run_provider()
