@@ -10,6 +10,7 @@ import socket
 import ssl
 import stat
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -144,6 +145,38 @@ class Service(unittest.TestCase):
         self.assertEqual(self.init().returncode, 0)
         (self.folder / "statement-key.pem").chmod(0o644)
         self.check_refused(zkapex("provider", "status", "--folder", self.folder), "statement-key.pem")
+
+    def start_s3(self):
+        """The room's small server, which checks every signature."""
+        server = subprocess.Popen([sys.executable, Path(__file__).parents[1] / "service" / "s3_testing.py"],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.stdin.close)
+        return ["--s3-endpoint", f"http://127.0.0.1:{server.stdout.readline().strip()}", "--s3-bucket", "bucket",
+                "--s3-region", "region-1"]
+
+    def test_uploads_in_s3(self):
+        s3 = self.start_s3()
+        self.check_refused(self.init(*s3), "AWS_ACCESS_KEY_ID")
+        self.check_refused(self.init("--s3-bucket", "bucket"), "--s3-endpoint")
+        keys = self.scratch / "keys.json"
+        keys.write_text(json.dumps({"access_key": "access", "secret_key": "a wrong one"}))
+        keys.chmod(0o644)
+        self.check_refused(self.init(*s3, "--s3-credentials", keys), "chmod 600")
+        keys.chmod(0o600)
+        self.check_refused(self.init(*s3, "--s3-credentials", keys), "answered 403")
+        self.assertFalse(self.folder.exists())
+        keys.write_text(json.dumps({"access_key": "access", "secret_key": "secret/key"}))
+        self.assertEqual(self.init(*s3, "--s3-credentials", keys).returncode, 0)
+        self.assertFalse((self.folder / "blobs").exists())
+        self.assertNotIn("secret/key", (self.folder / "provider.json").read_text())
+        self.command("request", "--mask", self.root / "psi.zka", "--days", "14")
+        running = self.run_provider()
+        with urllib.request.urlopen(running.url + "/v1/deployment.zka", timeout=20) as answer:
+            self.assertEqual(answer.read(), self.deployment.read_bytes())
+        self.assertFalse((self.folder / "blobs").exists())
+        self.assertEqual(running.end(), 0)
 
     def test_codes_and_requests(self):
         self.assertEqual(self.init().returncode, 0)

@@ -141,7 +141,7 @@ ApiResult<HttpResponse> announce(const ApiContext& context, const HttpRequest& r
   const std::string entry = envelope.encode();
   announcement.entry.assign(entry.begin(), entry.end());
   ZKAPEX_TRY(const TakenDelivery taken,
-             ours(context.stores.with([&](Store& store) { return store.announce(announcement, context.clock()); })));
+             ours(context.stores.write([&](Store& store) { return store.announce(announcement, context.clock()); })));
   if (taken.refusal != Refusal::kNone) return failure_of(taken.refusal);
   return ticket(taken.known ? 200 : 201, id);
 }

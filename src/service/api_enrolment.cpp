@@ -33,7 +33,7 @@ ApiResult<HttpResponse> post_client(const ApiContext& context, const HttpRequest
   const Bytes entry(text.begin(), text.end());
   const ClientKey key{notice.key.id(), std::string(name(notice.key.algorithm())), notice.key.spki()};
   const UnixTime now = context.clock();
-  ZKAPEX_TRY(const Taken taken, ours(context.stores.with([&](Store& store) {
+  ZKAPEX_TRY(const Taken taken, ours(context.stores.write([&](Store& store) {
                return notice.rotation == 0
                           ? store.enrol(code_digest(enrolment.code), notice.client, key, entry, now)
                           : store.rotate_key(notice.client, notice.replaces, notice.rotation, key, entry, now);

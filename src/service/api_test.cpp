@@ -39,7 +39,7 @@ class ApiTest : public ::testing::Test {
     const Status made = ProviderFolder::init(folder_, settings, world_->folder / "deployment.zka", kStart);
     EXPECT_TRUE(made.ok()) << refusal(made);
     provider_.emplace(*ProviderFolder::open(folder_));
-    stores_.emplace([this] { return provider_->open_store(); });
+    stores_.emplace(provider_->store_address());
     add_api(router_, context());
     const AdminContext admin{context(), AdminAccess(provider_->admin_token()), metrics_, ready_, [] { return 0; }};
     add_admin(admin_, admin);

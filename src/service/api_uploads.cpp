@@ -39,7 +39,7 @@ ApiResult<HttpResponse> record_upload(const ApiContext& context, const Announcem
   };
   ZKAPEX_TRY(const Envelope envelope, ours(sign_envelope(notice.encode(), context.provider.statement_key())));
   const std::string receipt = envelope.encode();
-  ZKAPEX_TRY(const TakenDelivery taken, ours(context.stores.with([&](Store& store) {
+  ZKAPEX_TRY(const TakenDelivery taken, ours(context.stores.write([&](Store& store) {
                return store.receive(announced.id, Bytes(receipt.begin(), receipt.end()), now);
              })));
   if (taken.refusal != Refusal::kNone) return failure_of(taken.refusal);

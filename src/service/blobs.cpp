@@ -1,5 +1,9 @@
 #include "service/blobs.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <mutex>
 #include <set>
 
@@ -9,9 +13,36 @@ namespace zkapex {
 
 namespace {
 
+// Folders whose names are on disk, as far as this process has seen to it: one that another process has just made may
+// not be there yet.
+class DurableFolders {
+ public:
+  // For its owner only; on disk once it is flushed.
+  static Status make(const Path& folder) {
+    if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return Done{};
+    return file_failure("make the folder", folder, errno);
+  }
+  // After what is in it: one commit of the file system's journal then has both.
+  Status flush(const Path& folder) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (durable_.contains(folder)) return Done{};
+    }
+    ZKAPEX_CHECK(flush_folder_of(folder));
+    const std::lock_guard lock(mutex_);
+    durable_.insert(folder);
+    return Done{};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<Path> durable_;
+};
+
 class FileBlobWriter : public BlobWriter {
  public:
-  FileBlobWriter(FileWriter file, const BlobName& promised) : file_(std::move(file)), promised_(promised) {}
+  FileBlobWriter(FileWriter file, Path path, DurableFolders& folders, const BlobName& promised)
+      : file_(std::move(file)), path_(std::move(path)), folders_(folders), promised_(promised) {}
 
   Status write(ByteView bytes) override {
     if (bytes.size() > promised_.bytes - written_) return error("more bytes than the {} announced", promised_.bytes);
@@ -23,11 +54,15 @@ class FileBlobWriter : public BlobWriter {
   Result<bool> finish() override {
     if (written_ != promised_.bytes || hash_.finish() != promised_.sha256) return false;
     ZKAPEX_CHECK(file_.commit());
+    ZKAPEX_CHECK(folders_.flush(path_.parent_path()));
+    ZKAPEX_CHECK(folders_.flush(path_.parent_path().parent_path()));
     return true;
   }
 
  private:
   FileWriter file_;
+  Path path_;
+  DurableFolders& folders_;
   BlobName promised_;
   Sha256 hash_;
   uint64_t written_ = 0;
@@ -39,11 +74,11 @@ class BlobFolder : public Blobs {
 
   Result<std::unique_ptr<BlobWriter>> write(const BlobName& promised) override {
     const Path path = path_of(promised);
-    ZKAPEX_CHECK(make_durable(path.parent_path().parent_path()));
-    ZKAPEX_CHECK(make_durable(path.parent_path()));
+    ZKAPEX_CHECK(DurableFolders::make(path.parent_path().parent_path()));
+    ZKAPEX_CHECK(DurableFolders::make(path.parent_path()));
     // What is there under this name has the same bytes, or is damaged.
     ZKAPEX_TRY(FileWriter file, FileWriter::create(path, {.overwrite = true, .secret = true}));
-    return std::unique_ptr<BlobWriter>(std::make_unique<FileBlobWriter>(std::move(file), promised));
+    return std::unique_ptr<BlobWriter>(std::make_unique<FileBlobWriter>(std::move(file), path, folders_, promised));
   }
 
   Result<Bytes> read(const BlobName& name) override {
@@ -61,25 +96,23 @@ class BlobFolder : public Blobs {
     return size == name.bytes;
   }
 
+  Status remove(const BlobName& name) override {
+    const Path path = path_of(name);
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return file_failure("remove", path, errno);
+    std::error_code failed;
+    // Flushed also where it was gone: whoever removed it may have been killed before it was.
+    if (!std::filesystem::exists(path.parent_path(), failed)) return Done{};
+    return flush_folder_of(path);
+  }
+
  private:
   [[nodiscard]] Path path_of(const BlobName& name) const {
     const std::string hex = to_hex(name.sha256);
     return folder_ / hex.substr(0, 2) / hex.substr(2, 2) / hex;
   }
 
-  // Once a process: a folder that another one has just made may not be on disk yet.
-  Status make_durable(const Path& folder) {
-    const std::lock_guard lock(mutex_);
-    if (durable_.contains(folder)) return Done{};
-    ZKAPEX_CHECK(make_private_folder(folder));
-    ZKAPEX_CHECK(flush_folder_of(folder));
-    durable_.insert(folder);
-    return Done{};
-  }
-
   Path folder_;
-  std::mutex mutex_;
-  std::set<Path> durable_;
+  DurableFolders folders_;
 };
 
 }  // namespace

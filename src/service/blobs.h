@@ -34,6 +34,8 @@ class Blobs {
   // Checked against its name: a blob that is missing or damaged is an error.
   [[nodiscard]] virtual Result<Bytes> read(const BlobName& name) = 0;
   [[nodiscard]] virtual Result<bool> has(const BlobName& name) = 0;
+  // For good; one that is not there is none any more.
+  [[nodiscard]] virtual Status remove(const BlobName& name) = 0;
 };
 
 // What is in memory, on disk under its name.

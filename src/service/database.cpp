@@ -70,8 +70,12 @@ std::string in_dialect(std::string_view statement, const SqlDialect& dialect) {
   return out;
 }
 
+bool has_one_writer(const std::string& address) {
+  return !address.starts_with("postgresql://") && !address.starts_with("postgres://");
+}
+
 Result<std::unique_ptr<Database>> open_database(const std::string& address) {
-  if (address.starts_with("postgresql://") || address.starts_with("postgres://")) return open_postgres(address);
+  if (!has_one_writer(address)) return open_postgres(address);
   constexpr std::string_view kSqlite = "sqlite:";
   const std::string file = address.starts_with(kSqlite) ? address.substr(kSqlite.size()) : address;
   if (file.empty() || file.find("://") != std::string::npos)

@@ -88,6 +88,8 @@ template <class Work>
   return out;
 }
 
+// Whether transactions that write wait for each other there (SQLite).
+[[nodiscard]] bool has_one_writer(const std::string& address);
 // "sqlite:FILE" or a plain path; "postgresql://…". Without migrations: see Store::open.
 [[nodiscard]] Result<std::unique_ptr<Database>> open_database(const std::string& address);
 

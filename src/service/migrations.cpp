@@ -127,14 +127,24 @@ constexpr std::array kFirst = {
        ) {strict})",
 };
 
+// When a delivery's file was removed, and what finds those that are due.
+constexpr std::array kRetention = {
+    "ALTER TABLE deliveries ADD COLUMN removed {integer}",
+    "CREATE INDEX deliveries_kept ON deliveries (decided, id) WHERE removed IS NULL",
+    "CREATE INDEX deliveries_announced ON deliveries (announced, id) WHERE state = 'announced'",
+    "CREATE INDEX deliveries_file ON deliveries (sha256)",
+    "CREATE INDEX models_model ON models (model_sha256)",
+    "CREATE INDEX models_record ON models (record_sha256)",
+};
+
 Status run_step(Database& database, std::span<const char* const> step, int64_t version) {
   for (const char* statement : step) ZKAPEX_CHECK(database.run(in_dialect(statement, database.dialect()), {}));
   ZKAPEX_CHECK(database.run("INSERT INTO schema_steps (version) VALUES ($1)", {version}));
   return Done{};
 }
 
-const std::array<std::span<const char* const>, 1>& steps() {
-  static const std::array<std::span<const char* const>, 1> all = {kFirst};
+const std::array<std::span<const char* const>, 2>& steps() {
+  static const std::array<std::span<const char* const>, 2> all = {kFirst, kRetention};
   return all;
 }
 

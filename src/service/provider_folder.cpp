@@ -27,6 +27,12 @@ std::string address_within(const Path& folder, const std::string& address) {
   return std::string(kSqlite) + (folder / address.substr(kSqlite.size())).string();
 }
 
+Result<std::unique_ptr<Blobs>> open_blobs(const Path& folder, const ProviderSettings& settings) {
+  if (!settings.s3) return open_blob_folder(folder / "blobs");
+  ZKAPEX_TRY(const S3Settings s3, s3_settings_of(*settings.s3, folder, folder));
+  return open_s3(s3);
+}
+
 Result<std::string> random_token() {
   ZKAPEX_TRY(const auto bytes, random_array<32>());
   return to_hex(bytes);
@@ -48,7 +54,7 @@ Status write_all(const Path& folder, const ProviderSettings& settings, const Pat
   ZKAPEX_TRY(const NoteKey log, NoteKey::make(settings.origin, NoteKeyType::kLog, log_key.public_key()));
   ZKAPEX_CHECK(write_file(folder / "policy", view(Policy::of_log(log).text())));
   ZKAPEX_CHECK(make_private_folder(folder / "log"));
-  ZKAPEX_TRY(const std::unique_ptr<Blobs> blobs, open_blob_folder(folder / "blobs"));
+  ZKAPEX_TRY(const std::unique_ptr<Blobs> blobs, open_blobs(folder, settings));
   ZKAPEX_TRY(const BlobName blob, put_blob(*blobs, bytes));
   const DeploymentNotice notice{
       .file = {blob.sha256, blob.bytes},
@@ -73,7 +79,7 @@ Status write_all(const Path& folder, const ProviderSettings& settings, const Pat
 }  // namespace
 
 std::string ProviderSettings::encode() const {
-  const nlohmann::ordered_json json{
+  nlohmann::ordered_json json{
       {"store", store},
       {"origin", origin},
       {"base", base},
@@ -88,6 +94,7 @@ std::string ProviderSettings::encode() const {
       {"verdict_seconds", verdict_seconds},
       {"cosignatures", cosignatures},
   };
+  if (s3) json["s3"] = s3->json();
   return json.dump(2) + "\n";
 }
 
@@ -108,6 +115,10 @@ Result<ProviderSettings> ProviderSettings::decode(std::string_view text) {
   ZKAPEX_TRY(out.retention_days, object.number("retention_days"));
   ZKAPEX_TRY(out.verdict_seconds, object.number("verdict_seconds"));
   ZKAPEX_TRY(out.cosignatures, object.number("cosignatures"));
+  if (object.has("s3")) {
+    ZKAPEX_TRY(JsonObject location, object.object("s3"));
+    ZKAPEX_TRY(out.s3, S3Location::read(location));
+  }
   ZKAPEX_CHECK(object.finish());
   ZKAPEX_CHECK(check_key_name(out.origin));
   if (out.tls_certificate.empty() != out.tls_key.empty())
@@ -139,7 +150,7 @@ Result<ProviderFolder> ProviderFolder::open(const Path& folder) {
   if (!settings.ok()) return settings.error().within((folder / kSettingsFile).string());
   ZKAPEX_TRY(Policy policy, Policy::read(folder / "policy"));
   ZKAPEX_TRY(SigningKey key, SigningKey::read(folder / "statement-key.pem"));
-  ZKAPEX_TRY(std::unique_ptr<Blobs> blobs, open_blob_folder(folder / "blobs"));
+  ZKAPEX_TRY(std::unique_ptr<Blobs> blobs, open_blobs(folder, *settings));
   ProviderFolder out(folder, std::move(*settings), std::move(policy), std::move(key), std::move(blobs));
   ZKAPEX_TRY(const Bytes token, read_file(folder / "admin-token", 128));
   out.admin_token_.assign(token.begin(), token.end());

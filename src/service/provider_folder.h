@@ -5,14 +5,14 @@
 //   admin-token         what the admin listener asks of programs and people that change something
 //   policy              what clients are advised to trust: the log's key, witnesses
 //   store.sqlite        the records, unless they are in PostgreSQL
-//   blobs/, log/        uploads by their SHA-256; the log's tiles and checkpoint
+//   blobs/, log/        uploads by their SHA-256, unless they are in S3; the log's tiles and checkpoint
 #pragma once
 
 #include "base/json.h"
 #include "exchange/statement.h"
 #include "log/policy.h"
-#include "service/blobs.h"
 #include "service/http_server.h"
+#include "service/s3_settings.h"
 #include "service/store.h"
 #include "unlearning/deployment.h"
 
@@ -30,7 +30,8 @@ struct ProviderSettings {
   bool certificate = false;              // registrations must prove their curvature
   uint64_t retention_days = 90;
   uint64_t verdict_seconds = 86'400;
-  uint64_t cosignatures = 0;  // that a checkpoint needs before it is published
+  uint64_t cosignatures = 0;     // that a checkpoint needs before it is published
+  std::optional<S3Location> s3;  // of the blobs; none: in the folder
 
   [[nodiscard]] std::string encode() const;
   [[nodiscard]] static Result<ProviderSettings> decode(std::string_view json);

@@ -2,6 +2,7 @@
 
 #include "log/sequencer.h"
 #include "service/log_tables.h"
+#include "service/retention.h"
 #include "service/witness_post.h"
 #include "service/worker.h"
 
@@ -11,7 +12,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr size_t kEntriesOfARound = 4096;
 constexpr auto kSequencerPause = 100ms, kWorkerPause = 200ms, kTroublePause = 2000ms;
+constexpr std::chrono::milliseconds kRetentionPause = 10min, kRetentionBreath = 50ms;  // when others may write
 
 // One connection and the sequencer on it. After an error both are made anew: the connection may be lost.
 class SequencerRole {
@@ -30,6 +33,7 @@ class SequencerRole {
       if (!witness.url.empty()) settings.witnesses.push_back({witness.key, witness.url});
     }
     settings.cosignatures = provider_.settings().cosignatures;
+    settings.most = kEntriesOfARound;
     if (!settings.witnesses.empty()) settings.post = post_to_witness;
     ZKAPEX_TRY(Sequencer sequencer, Sequencer::open(*tables_, std::move(key), std::move(settings)));
     sequencer_.emplace(std::move(sequencer));
@@ -54,7 +58,8 @@ class SequencerRole {
     for (const std::string& trouble : done->troubles) log_.write("warning", "witness", {{"detail", trouble}});
     if (done->placed == 0) return kSequencerPause;
     log_.write("info", "log.published", {{"entries", done->placed}, {"size", done->published}});
-    return 0ms;
+    // A round takes the disk a dozen times, however few entries it has: more come meanwhile.
+    return done->placed < kEntriesOfARound ? kSequencerPause : 0ms;
   }
 
  private:
@@ -105,6 +110,34 @@ class WorkerRole {
   std::optional<Worker> worker_;
 };
 
+// Removes what is kept no longer. Several may: each takes what it finds.
+class RetentionRole {
+ public:
+  RetentionRole(const ProviderFolder& provider, RunLog& log, Clock clock)
+      : provider_(provider), log_(log), clock_(std::move(clock)) {}
+
+  std::chrono::milliseconds loop() {
+    const auto removed = round();
+    if (!removed.ok()) {
+      log_.write("error", "retention.trouble", {{"detail", removed.error().message}});
+      return kRetentionPause;
+    }
+    if (*removed == 0) return kRetentionPause;
+    log_.write("info", "retention.removed", {{"deliveries", *removed}});
+    return kRetentionBreath;
+  }
+
+ private:
+  Result<size_t> round() {
+    ZKAPEX_TRY(Store store, provider_.open_store());
+    return remove_expired(store, provider_.blobs(), provider_.notice().retention_days, clock_());
+  }
+
+  const ProviderFolder& provider_;
+  RunLog& log_;
+  Clock clock_;
+};
+
 // Nothing is loaded from elsewhere, nothing is framed, forms go nowhere else.
 const std::vector<std::pair<std::string, std::string>> kAdminHeaders = {
     {"Content-Security-Policy",
@@ -140,10 +173,7 @@ RoleLoop::~RoleLoop() {
 }
 
 Service::Service(const ProviderFolder& provider, RunLog& log, Clock clock)
-    : provider_(provider),
-      log_(log),
-      clock_(std::move(clock)),
-      stores_([&provider] { return provider.open_store(); }) {}
+    : provider_(provider), log_(log), clock_(std::move(clock)), stores_(provider.store_address()) {}
 
 Result<std::unique_ptr<Service>> Service::start(const ProviderFolder& provider, const RoleSettings& settings,
                                                 RunLog& log, Clock clock) {
@@ -181,6 +211,8 @@ Status Service::start_workers(const RoleSettings& settings) {
     ZKAPEX_CHECK(role->open());
     workers_.push_back(std::make_unique<RoleLoop>([role] { return role->loop(); }));
   }
+  const auto retention = std::make_shared<RetentionRole>(provider_, log_, clock_);
+  workers_.push_back(std::make_unique<RoleLoop>([retention] { return retention->loop(); }));
   return Done{};
 }
 

@@ -72,6 +72,10 @@ class S3Request {
     return perform(name.sha256, kMaxMessage);
   }
   Result<S3Answer> get(uint64_t most) { return perform(sha256({}), std::max(most, kMaxMessage)); }
+  Result<S3Answer> remove() {
+    set(CURLOPT_CUSTOMREQUEST, "DELETE");
+    return perform(sha256({}), kMaxMessage);
+  }
   Result<S3Answer> head() {
     set(CURLOPT_NOBODY, 1L);
     return perform(sha256({}), kMaxMessage);
@@ -167,6 +171,13 @@ class S3Blobs : public Blobs {
     if (answer.status == 404) return false;
     if (answer.status != 200) return s3_failure("know", name, answer.status);
     return answer.length == name.bytes;
+  }
+
+  Status remove(const BlobName& name) override {
+    ZKAPEX_TRY(const S3Answer answer, S3Request(settings_, s3_path(name)).remove());
+    if (answer.status != 200 && answer.status != 204 && answer.status != 404)
+      return s3_failure("remove", name, answer.status);
+    return Done{};
   }
 
  private:

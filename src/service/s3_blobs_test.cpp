@@ -94,6 +94,19 @@ TEST(S3Blobs, AnUploadIsWhatWasAnnouncedOrNothing) {
   EXPECT_EQ(looked_up(*blobs, "hello"), "not there");
 }
 
+TEST(S3Blobs, AreRemoved) {
+  const S3Server server;
+  const auto blobs = *open_s3(server.settings());
+  ASSERT_TRUE(put_blob(*blobs, view("hello")).ok());
+  for (int round = 0; round < 2; ++round) {
+    const Status removed = blobs->remove(s3_name("hello"));
+    EXPECT_TRUE(removed.ok()) << refusal(removed);
+    EXPECT_EQ(looked_up(*blobs, "hello"), "not there");
+  }
+  ASSERT_TRUE(put_blob(*blobs, view("please keep me")).ok());
+  EXPECT_NE(refusal(blobs->remove(s3_name("please keep me"))).find("answered 503"), std::string::npos);
+}
+
 TEST(S3Blobs, TroubleIsAnError) {
   const S3Server server;
   const auto blobs = *open_s3(server.settings());

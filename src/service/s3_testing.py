@@ -65,10 +65,15 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200)
         if self.path not in objects:
             return self.answer(404)
+        if self.command == "DELETE":
+            if b"keep me" in objects[self.path]:
+                return self.answer(503)
+            del objects[self.path]
+            return self.answer(204)
         found = objects[self.path]
         return self.answer(200, b"" if self.command == "HEAD" else found, len(found))
 
-    do_GET = do_PUT = do_HEAD = handle_any
+    do_GET = do_PUT = do_HEAD = do_DELETE = handle_any
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 // processes open their own on the same address.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -34,6 +35,13 @@ struct Conclusion {
   uint64_t from = 0;
   Digest commitment{};
   BlobName model, record;
+};
+
+// What is kept no longer.
+struct Expiry {
+  UnixTime decided = 0;    // files with a verdict of that time, or earlier
+  UnixTime announced = 0;  // announcements of that time, or earlier, that nothing followed
+  size_t limit = 0;        // at once
 };
 
 struct JobRules {
@@ -100,6 +108,11 @@ class Store {
 
   // --- Models.
   [[nodiscard]] Result<std::vector<ModelState>> models(const std::string& client);  // from version 1 on
+
+  // --- Retention. Of what has expired, calls `remove` for each file that nothing else names, and notes it; what was
+  // only announced is forgotten. How many; nobody hands in anything meanwhile. What is cut short is done again.
+  [[nodiscard]] Result<size_t> expire(const Expiry& expiry, const std::function<Status(const BlobName&)>& remove,
+                                      UnixTime now);
 
   // --- Numbers.
   [[nodiscard]] Result<QueueCounts> queue();

@@ -42,6 +42,7 @@ class WatchedBlobs : public Blobs {
     return blobs_.read(name);
   }
   Result<bool> has(const BlobName& name) override { return blobs_.has(name); }
+  Status remove(const BlobName& name) override { return blobs_.remove(name); }
 
  private:
   Blobs& blobs_;

@@ -21,14 +21,17 @@
 #include "parties/judge.h"
 #include "parties/ledger.h"
 #include "service/roles.h"
+#include "service/write_queue.h"
 
 namespace zkapex::cli {
 
 namespace {
 
+constexpr uint64_t kEntriesOfOthers = 3;
+
 struct ServiceBenchOptions {
   CommonFlags common;
-  unsigned clients = 100, connections = 8, polls = 2000, workers = 1;
+  unsigned clients = 100, connections = 8, polls = 2000, workers = 1, others = 0;
   uint64_t width = 32, hidden = 64;
   std::string store;
 };
@@ -76,7 +79,12 @@ class ServiceBench {
 
   Status phases(RunLog& log) {
     ZKAPEX_TRY(Store store, provider_.open_store());
+    ZKAPEX_CHECK(wait([&]() -> Result<bool> {
+      ZKAPEX_TRY(const SeenTree published, provider_.published_tree());
+      return published.size >= kEntriesOfOthers * options_.others;
+    }));
     out_["clients"] = world_.clients.size();
+    out_["other_clients"] = options_.others;
     out_["connections"] = options_.connections;
     out_["proof_bytes"] = world_.clients.front().proof.size();
     out_["registration_bytes"] = world_.clients.front().registration.size();
@@ -98,6 +106,8 @@ class ServiceBench {
     if (tally.accepted != world_.clients.size())
       return error("{} of {} honest clients were accepted", tally.accepted, world_.clients.size());
     ZKAPEX_CHECK(poll());
+    ZKAPEX_TRY(const SeenTree published, provider_.published_tree());
+    out_["log_entries"] = published.size;
     return compare();
   }
 
@@ -244,6 +254,28 @@ class ServiceBench {
   nlohmann::ordered_json out_;
 };
 
+// Clients that only fill the records and the log: each is enrolled, and has had a new key twice.
+Status add_others(const ProviderFolder& provider, unsigned count, UnixTime now) {
+  ZKAPEX_TRY(std::unique_ptr<Database> database, open_database(provider.store_address()));
+  auto gathered = std::make_unique<GatheredDatabase>(std::move(database));
+  GatheredDatabase& all = *gathered;
+  ZKAPEX_TRY(Store store, Store::over(std::move(gathered)));
+  ZKAPEX_CHECK(all.gather());
+  const Bytes entry(900, 'x');
+  for (unsigned k = 0; k < count; ++k) {
+    const auto key = [&](unsigned number) {
+      return ClientKey{fmt::format("other {} {}", k, number), "ed25519", entry};
+    };
+    const std::string name = fmt::format("other {}", k);
+    const Digest code = code_digest(name);
+    ZKAPEX_CHECK(store.add_code(code, "", now + 86'400, now));
+    ZKAPEX_CHECK(store.enrol(code, name, key(0), entry, now));
+    ZKAPEX_CHECK(store.rotate_key(name, key(0).id, key(1), entry, now));
+    ZKAPEX_CHECK(store.rotate_key(name, key(1).id, key(2), entry, now));
+  }
+  return all.settle();
+}
+
 Result<Outcome> run_bench_service(const ServiceBenchOptions& options) {
   Work work(options.common);
   const BenchFolder folder;
@@ -262,6 +294,7 @@ Result<Outcome> run_bench_service(const ServiceBenchOptions& options) {
     for (size_t k = 0; k < world.clients.size(); ++k)
       ZKAPEX_CHECK(store.add_code(code_digest(fmt::format("bench code {}", k)), "", now + 86'400, now));
   }
+  ZKAPEX_CHECK(add_others(provider, options.others, system_time()));
   ZKAPEX_TRY(nlohmann::ordered_json out, ServiceBench(options, world, provider, work.settings()).run());
   out["threads"] = work.pool().size();
   out["store"] = options.store.empty() ? "sqlite" : "postgresql";
@@ -286,6 +319,9 @@ void add_bench_service(Command bench, Action& action) {
       .between(1, 10'000'000)
       .shows_default();
   command.add_option("--workers", options->workers, "Batches that are verified at once").between(1, 64).shows_default();
+  command.add_option("--others", options->others, "Further clients in the records, with three log entries each")
+      .between(0, 1'000'000)
+      .shows_default();
   command.add_option("--width", options->width, "Of the made-up layers").shows_default();
   command.add_option("--hidden", options->hidden, "and how many of that width").shows_default();
   command.add_option("--store", options->store, "An empty PostgreSQL database, postgresql://…; otherwise SQLite");
@@ -298,7 +334,8 @@ void add_bench_service(Command bench, Action& action) {
       "beside it the same proofs by what `verify --batch` calls.\n\n"
       "Examples:\n"
       "  zkapex bench service\n"
-      "  zkapex bench service --clients 1000 --connections 32 --json");
+      "  zkapex bench service --clients 1000 --connections 32 --json\n"
+      "  zkapex bench service --others 10000 --polls 20000");
   command.runs(action, [options] { return run_bench_service(*options); });
 }
 

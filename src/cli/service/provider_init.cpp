@@ -13,8 +13,9 @@ namespace {
 
 struct ProviderInitOptions {
   CommonFlags common;
-  Path folder, deployment, base, certificate, key;
+  Path folder, deployment, base, certificate, key, s3_credentials;
   ProviderSettings settings;
+  S3Location s3;
   unsigned port = 8470, admin_port = 8471;
   std::string store;
 };
@@ -27,6 +28,12 @@ Result<Outcome> run_provider_init(ProviderInitOptions options) {
   if (!options.certificate.empty()) settings.tls_certificate = absolute(options.certificate);
   if (!options.key.empty()) settings.tls_key = absolute(options.key);
   if (!options.store.empty()) settings.store = options.store;
+  if (!options.s3.endpoint.empty()) {
+    if (!options.s3_credentials.empty()) options.s3.credentials = absolute(options.s3_credentials);
+    settings.s3 = options.s3;
+  } else if (!options.s3.bucket.empty() || !options.s3.region.empty() || !options.s3_credentials.empty()) {
+    return error("give --s3-endpoint with the other options of S3");
+  }
   settings.port = static_cast<uint16_t>(options.port);
   settings.admin_port = static_cast<uint16_t>(options.admin_port);
   ZKAPEX_CHECK(ProviderFolder::init(options.folder, settings, options.deployment, system_time()));
@@ -53,6 +60,11 @@ void add_provider_init(Command provider, Action& action) {
   command.add_option("--base", options->base, "The base model that the deployment is anchored at: safetensors");
   command.add_option("--origin", settings.origin, "The log's name, for good: a URL without its scheme").required();
   command.add_option("--store", options->store, "postgresql://… in place of a SQLite file in the folder");
+  command.add_option("--s3-endpoint", options->s3.endpoint, "https://…, to keep uploads in S3 in place of the folder");
+  command.add_option("--s3-bucket", options->s3.bucket, "its bucket");
+  command.add_option("--s3-region", options->s3.region, "and region");
+  command.add_option("--s3-credentials", options->s3_credentials,
+                     "File with access_key and secret_key; otherwise the environment has them");
   command.add_option("--address", settings.address, "Where clients reach it: an address of numbers").shows_default();
   command.add_option("--port", options->port, "and its port").between(0, 65'535).shows_default();
   command.add_option("--admin-port", options->admin_port, "Port of the operator's listener, on 127.0.0.1")
