@@ -8,8 +8,8 @@ if(ZKAPEX_TESTS)
   include(GoogleTest)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   add_test(NAME rooms COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/src/rooms_test.py)
-  # Not under sanitizers: valgrind and they do not mix.
-  if(NOT ZKAPEX_SANITIZE)
+  # Not under sanitizers, nor for another processor: valgrind does not mix with them.
+  if(NOT ZKAPEX_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
     find_program(ZKAPEX_VALGRIND valgrind)
     find_path(ZKAPEX_VALGRIND_INCLUDE valgrind/memcheck.h)
     if(NOT ZKAPEX_VALGRIND OR NOT ZKAPEX_VALGRIND_INCLUDE)
