@@ -71,6 +71,8 @@ function(zkapex_room name)
         SKIP_PRECOMPILE_HEADERS ON)
     elseif(source MATCHES "_avx512\\.cpp$" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${avx512_flags}" SKIP_PRECOMPILE_HEADERS ON)
+    elseif(source MATCHES "_neon\\.cpp$")  # names as in the portable files
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
   endforeach()
   if(ZKAPEX_TESTS AND tests)

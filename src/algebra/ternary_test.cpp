@@ -26,6 +26,8 @@ class TernaryTest : public ::testing::Test {
     std::vector<ternary_kernels::Multiply> out{ternary_kernels::multiply_portable};
 #if defined(__x86_64__)
     if (instruction_set() >= InstructionSet::kAvx2) out.push_back(ternary_kernels::multiply_avx2);
+#elif defined(__aarch64__)
+    out.push_back(ternary_kernels::multiply_neon);
 #endif
     return out;
   }
