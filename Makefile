@@ -6,10 +6,10 @@ export JOBS
 SOURCES = $(shell find src include examples -name '*.h' -o -name '*.cpp' -o -name '*.c')
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build install core demo demo-service soak test python-test examples tsan bench lint format format-check fuzz interop mutants clean
+.PHONY: help deps build install core demo demo-service soak test arm64-test arm64-quick-test python-test examples tsan bench lint format format-check fuzz interop mutants clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "  JOBS=n sets how many compilers and tests run at once (now $(JOBS))."
 
 deps: ## install the packages that building and testing need, if any is missing
@@ -45,6 +45,14 @@ test: deps format-check ## formatting, all tests, then all but sweeps and benchm
 	@scripts/run-tests release
 	@scripts/build asan
 	@scripts/run-tests asan
+
+arm64-test: ## cross-build for arm64 and run the tests of the core and of the commands under qemu
+	@scripts/install-deps build arm64
+	@scripts/run-arm64-tests
+
+arm64-quick-test: ## the same for the arithmetic, the argument, and proofs that cross over only
+	@scripts/install-deps build arm64
+	@scripts/run-arm64-tests quick
 
 python-test: ## the Python package with PyTorch: installs it under build/, then runs its tests and the tutorial
 	@scripts/install-deps build python

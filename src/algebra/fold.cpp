@@ -91,6 +91,8 @@ const fold_kernels::Kernels& fold_kernels_of([[maybe_unused]] InstructionSet set
 #if defined(__x86_64__)
   if (set == InstructionSet::kAvx512) return fold_kernels::kAvx512;
   if (set == InstructionSet::kAvx2) return fold_kernels::kAvx2;
+#elif defined(__aarch64__)
+  if (set == InstructionSet::kNeon) return fold_kernels::kNeon;
 #endif
   return fold_kernels::kPortable;
 }

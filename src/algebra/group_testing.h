@@ -32,10 +32,12 @@ inline std::vector<Point> many_points(std::mt19937_64& rng, size_t count) {
   return out;
 }
 
-// Every implementation that this machine can run.
+// Every implementation that this machine can run, once.
 inline std::vector<const GroupKernels*> all_kernels() {
   std::vector<const GroupKernels*> out;
-  for (const InstructionSet set : instruction_sets_up_to(detect_instruction_set())) out.push_back(&group_kernels(set));
+  for (const InstructionSet set : instruction_sets_up_to(detect_instruction_set())) {
+    if (out.empty() || out.back() != &group_kernels(set)) out.push_back(&group_kernels(set));
+  }
   return out;
 }
 

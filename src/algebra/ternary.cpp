@@ -29,6 +29,8 @@ ternary_kernels::Multiply native_ternary_multiply() {
 #if defined(__x86_64__)
   if (instruction_set() >= InstructionSet::kAvx512) return ternary_kernels::multiply_avx512;
   if (instruction_set() >= InstructionSet::kAvx2) return ternary_kernels::multiply_avx2;
+#elif defined(__aarch64__)
+  if (instruction_set() == InstructionSet::kNeon) return ternary_kernels::multiply_neon;
 #endif
   return ternary_kernels::multiply_portable;
 }

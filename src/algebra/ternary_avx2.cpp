@@ -1,52 +1,39 @@
-// maddubs multiplies bytes 0, 1 or 2 by signed bytes and adds pairs in 16 bits: at most 2 · 2 · 128 = 512 a step, so 32
-// steps stay below 2^15.
 #if defined(__x86_64__)
-#include "algebra/ternary_walk.h"
+#include <immintrin.h>
+
+#include "algebra/ternary_blocks.h"
 
 namespace zkapex::ternary_kernels {
 
 namespace {
 
-struct Avx2Block {
-  static constexpr size_t kRows = 2;
+// maddubs multiplies bytes 0, 1 or 2 by signed bytes and adds pairs in 16 bits: at most 2 · 2 · 128 = 512 a step, so 32
+// steps stay below 2^15.
+struct Avx2Lanes {
+  static constexpr size_t kSteps = 32, kRows = 2;
+  using Group = __m256i;
+  using Sums = __m256i;
+  using WideSums = __m256i;
 
-  static __m256i pairs_of(__m256i words) { return _mm256_madd_epi16(words, _mm256_set1_epi16(1)); }
-  static __m256i add_quads(__m256i sums, __m256i unsigned_bytes, __m256i bytes) {
-    return _mm256_add_epi32(sums, pairs_of(_mm256_maddubs_epi16(unsigned_bytes, bytes)));
+  static Group load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+  static Group ones() { return _mm256_set1_epi8(1); }
+  static Sums add_products(Sums sums, Group matrix, Group vector) {
+    return _mm256_add_epi16(sums, _mm256_maddubs_epi16(matrix, vector));
   }
-
-  template <size_t kCount, size_t kVectors>
-  static void add(const Product& p, const Gathered& gathered, const uint32_t* live, size_t row, size_t vector,
-                  int32_t* out) {
-    constexpr size_t kSteps = 32;
-    const uint8_t* matrix = p.matrix + row * p.cols;
-    __m256i wide[kCount][kVectors] = {};
-    for (size_t step = 0; step < gathered.steps;) {
-      __m256i sums[kCount][kVectors] = {};
-      const size_t end = gathered.steps - step < kSteps ? gathered.steps : step + kSteps;
-      for (; step < end; ++step) {
-        __m256i entries[kCount];
-        for (size_t q = 0; q < kCount; ++q) entries[q] = load(matrix + q * p.cols + live[step]);
-        for (size_t k = 0; k < kVectors; ++k) {
-          const __m256i v = load(gathered.entries[vector + k] + step * kGroup);
-          for (size_t q = 0; q < kCount; ++q) {
-            sums[q][k] = _mm256_add_epi16(sums[q][k], _mm256_maddubs_epi16(entries[q], v));
-          }
-        }
-      }
-      for (size_t q = 0; q < kCount; ++q) {
-        for (size_t k = 0; k < kVectors; ++k) wide[q][k] = _mm256_add_epi32(wide[q][k], pairs_of(sums[q][k]));
-      }
-    }
-    for (size_t q = 0; q < kCount; ++q) {
-      for (size_t k = 0; k < kVectors; ++k) out[(vector + k) * p.rows + row + q] += sum_of(wide[q][k]);
-    }
+  static WideSums widen(WideSums wide, Sums sums) {
+    return _mm256_add_epi32(wide, _mm256_madd_epi16(sums, _mm256_set1_epi16(1)));
+  }
+  static int32_t total(WideSums wide) {
+    __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
+    sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
+    sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1));
+    return _mm_cvtsi128_si32(sum);
   }
 };
 
 }  // namespace
 
-void multiply_avx2(const Product& p, int32_t* out) { walk<Avx2Block>(p, out); }
+void multiply_avx2(const Product& p, int32_t* out) { Blocks<Avx2Lanes>::multiply(p, out); }
 
 }  // namespace zkapex::ternary_kernels
 #endif

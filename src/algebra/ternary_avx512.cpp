@@ -1,43 +1,39 @@
-// dpbusd (VNNI) multiplies bytes 0, 1 or 2 by signed bytes and adds four products to a sum of 32 bits: at most 2^10 a
-// step and 2^11 steps. Thirty-two registers hold a block of 4 x 4 sums.
 #if defined(__x86_64__)
-#include "algebra/ternary_walk.h"
+#include <immintrin.h>
+
+#include "algebra/ternary_blocks.h"
 
 namespace zkapex::ternary_kernels {
 
 namespace {
 
-struct Avx512Block {
-  static constexpr size_t kRows = 4;
+// dpbusd (VNNI) multiplies bytes 0, 1 or 2 by signed bytes and adds four products to 32 bits: at most 2^10 a step, and
+// there are 2^11 at most. Thirty-two registers have room for the sums of 4 x 4.
+struct Avx512Lanes {
+  static constexpr size_t kSteps = 64, kRows = 4;
+  using Group = __m256i;
+  using Sums = __m256i;
+  using WideSums = __m256i;
 
-  static __m256i add_quads(__m256i sums, __m256i unsigned_bytes, __m256i bytes) {
+  static Group load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+  static Group ones() { return _mm256_set1_epi8(1); }
+  static Sums add_products(Sums sums, Group matrix, Group vector) {
     // Of the intrinsic, GCC 12 copies all sums to other registers and back in each step.
-    asm("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(unsigned_bytes), "v"(bytes));
+    asm("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(matrix), "v"(vector));
     return sums;
   }
-
-  template <size_t kCount, size_t kVectors>
-  static void add(const Product& p, const Gathered& gathered, const uint32_t* live, size_t row, size_t vector,
-                  int32_t* out) {
-    const uint8_t* matrix = p.matrix + row * p.cols;
-    __m256i sums[kCount][kVectors] = {};
-    for (size_t step = 0; step < gathered.steps; ++step) {
-      __m256i entries[kCount];
-      for (size_t q = 0; q < kCount; ++q) entries[q] = load(matrix + q * p.cols + live[step]);
-      for (size_t k = 0; k < kVectors; ++k) {
-        const __m256i v = load(gathered.entries[vector + k] + step * kGroup);
-        for (size_t q = 0; q < kCount; ++q) sums[q][k] = add_quads(sums[q][k], entries[q], v);
-      }
-    }
-    for (size_t q = 0; q < kCount; ++q) {
-      for (size_t k = 0; k < kVectors; ++k) out[(vector + k) * p.rows + row + q] += sum_of(sums[q][k]);
-    }
+  static WideSums widen(WideSums wide, Sums sums) { return _mm256_add_epi32(wide, sums); }
+  static int32_t total(WideSums wide) {
+    __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
+    sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
+    sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1));
+    return _mm_cvtsi128_si32(sum);
   }
 };
 
 }  // namespace
 
-void multiply_avx512(const Product& p, int32_t* out) { walk<Avx512Block>(p, out); }
+void multiply_avx512(const Product& p, int32_t* out) { Blocks<Avx512Lanes>::multiply(p, out); }
 
 }  // namespace zkapex::ternary_kernels
 #endif

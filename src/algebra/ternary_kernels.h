@@ -25,6 +25,8 @@ void multiply_portable(const Product& product, int32_t* out);
 #if defined(__x86_64__)
 void multiply_avx2(const Product& product, int32_t* out);
 void multiply_avx512(const Product& product, int32_t* out);
+#elif defined(__aarch64__)
+void multiply_neon(const Product& product, int32_t* out);
 #endif
 
 }  // namespace zkapex::ternary_kernels

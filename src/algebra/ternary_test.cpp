@@ -27,6 +27,8 @@ class TernaryTest : public ::testing::Test {
 #if defined(__x86_64__)
     if (instruction_set() >= InstructionSet::kAvx2) out.push_back(ternary_kernels::multiply_avx2);
     if (instruction_set() >= InstructionSet::kAvx512) out.push_back(ternary_kernels::multiply_avx512);
+#elif defined(__aarch64__)
+    out.push_back(ternary_kernels::multiply_neon);
 #endif
     return out;
   }

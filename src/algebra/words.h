@@ -3,6 +3,7 @@
 // GCC 12 makes twice the instructions needed of 128-bit C (it shuffles the halves through registers and memory), so on
 // x86-64 each step is a few lines of assembly. They use the base instruction set only: nothing is dispatched, and the
 // compiler still allocates registers and schedules between steps. Multiplication mod l takes half the time of the C.
+// For arm64 it makes good code of products, but not of carries: those alone are assembly there.
 #pragma once
 
 #include <array>
@@ -139,6 +140,44 @@ struct X86Words {
   }
 };
 using NativeWords = X86Words;
+#elif defined(__aarch64__) && defined(__GNUC__)
+struct Arm64Words : PortableWords {
+  static ZKAPEX_INLINE uint64_t add4(Words4& x, const Words4& y) {
+    uint64_t carry;
+    asm("adds %[x0], %[x0], %[y0]\n\tadcs %[x1], %[x1], %[y1]\n\tadcs %[x2], %[x2], %[y2]\n\t"
+        "adcs %[x3], %[x3], %[y3]\n\tadc %[carry], xzr, xzr"
+        : [x0] "+&r"(x[0]), [x1] "+&r"(x[1]), [x2] "+&r"(x[2]), [x3] "+&r"(x[3]), [carry] "=r"(carry)
+        : [y0] "r"(y[0]), [y1] "r"(y[1]), [y2] "r"(y[2]), [y3] "r"(y[3])
+        : "cc");
+    return carry;
+  }
+  static ZKAPEX_INLINE uint64_t subtract4(Words4& x, const Words4& y) {
+    uint64_t mask;
+    asm("subs %[x0], %[x0], %[y0]\n\tsbcs %[x1], %[x1], %[y1]\n\tsbcs %[x2], %[x2], %[y2]\n\t"
+        "sbcs %[x3], %[x3], %[y3]\n\tsbc %[mask], xzr, xzr"
+        : [x0] "+&r"(x[0]), [x1] "+&r"(x[1]), [x2] "+&r"(x[2]), [x3] "+&r"(x[3]), [mask] "=r"(mask)
+        : [y0] "r"(y[0]), [y1] "r"(y[1]), [y2] "r"(y[2]), [y3] "r"(y[3])
+        : "cc");
+    return mask;
+  }
+  static ZKAPEX_INLINE void add3(uint64_t& x0, uint64_t& x1, uint64_t& x2, uint64_t y0, uint64_t y1, uint64_t y2) {
+    asm("adds %[x0], %[x0], %[y0]\n\tadcs %[x1], %[x1], %[y1]\n\tadc %[x2], %[x2], %[y2]"
+        : [x0] "+&r"(x0), [x1] "+&r"(x1), [x2] "+r"(x2)
+        : [y0] "r"(y0), [y1] "r"(y1), [y2] "r"(y2)
+        : "cc");
+  }
+  static ZKAPEX_INLINE void accumulate(uint64_t* sum, const uint64_t* term) {
+    asm("adds %[s0], %[s0], %[t0]\n\tadcs %[s1], %[s1], %[t1]\n\tadcs %[s2], %[s2], %[t2]\n\t"
+        "adcs %[s3], %[s3], %[t3]\n\tadcs %[s4], %[s4], %[t4]\n\tadcs %[s5], %[s5], %[t5]\n\t"
+        "adcs %[s6], %[s6], %[t6]\n\tadcs %[s7], %[s7], %[t7]\n\tadc %[s8], %[s8], xzr"
+        : [s0] "+&r"(sum[0]), [s1] "+&r"(sum[1]), [s2] "+&r"(sum[2]), [s3] "+&r"(sum[3]), [s4] "+&r"(sum[4]),
+          [s5] "+&r"(sum[5]), [s6] "+&r"(sum[6]), [s7] "+&r"(sum[7]), [s8] "+r"(sum[8])
+        : [t0] "r"(term[0]), [t1] "r"(term[1]), [t2] "r"(term[2]), [t3] "r"(term[3]), [t4] "r"(term[4]),
+          [t5] "r"(term[5]), [t6] "r"(term[6]), [t7] "r"(term[7])
+        : "cc");
+  }
+};
+using NativeWords = Arm64Words;
 #else
 using NativeWords = PortableWords;
 #endif

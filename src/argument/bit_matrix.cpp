@@ -6,16 +6,30 @@
 
 namespace zkapex {
 
-void transpose_64(uint64_t (&block)[64]) {
-  // Exchanges off-diagonal squares of side 32, 16, .., 1.
-  uint64_t mask = 0x00000000ffffffffULL;
-  for (unsigned side = 32; side != 0; side >>= 1, mask ^= mask << side) {
-    for (unsigned j = 0; j < 64; j = ((j | side) + 1) & ~side) {
-      const uint64_t t = ((block[j] >> side) ^ block[j | side]) & mask;
-      block[j] ^= t << side;
-      block[j | side] ^= t;
+namespace {
+
+// Exchanges off-diagonal squares of a side that the compiler knows: then it takes several words at a time.
+template <unsigned kSide>
+void exchange_squares(uint64_t (&block)[64]) {
+  constexpr uint64_t kMask = ~uint64_t{0} / ((uint64_t{1} << kSide) + 1);  // the lower half of every 2 kSide bits
+  for (unsigned first = 0; first < 64; first += 2 * kSide) {
+    for (unsigned j = first; j < first + kSide; ++j) {
+      const uint64_t t = ((block[j] >> kSide) ^ block[j + kSide]) & kMask;
+      block[j] ^= t << kSide;
+      block[j + kSide] ^= t;
     }
   }
+}
+
+}  // namespace
+
+void transpose_64(uint64_t (&block)[64]) {
+  exchange_squares<32>(block);
+  exchange_squares<16>(block);
+  exchange_squares<8>(block);
+  exchange_squares<4>(block);
+  exchange_squares<2>(block);
+  exchange_squares<1>(block);
 }
 
 BitMatrix::BitMatrix(size_t row_length, unsigned planes, std::span<const size_t> segments)

@@ -1,10 +1,14 @@
 #include "base/cpu.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace zkapex {
 
 namespace {
+
+constexpr InstructionSet kAll[] = {InstructionSet::kPortable, InstructionSet::kNeon, InstructionSet::kAvx2,
+                                   InstructionSet::kAvx512};
 
 Result<InstructionSet> choose_by_environment() {
   const char* wanted = std::getenv("ZKAPEX_CPU");
@@ -19,6 +23,8 @@ std::string_view name(InstructionSet set) {
       return "avx512";
     case InstructionSet::kAvx2:
       return "avx2";
+    case InstructionSet::kNeon:
+      return "neon";
     case InstructionSet::kPortable:
       break;
   }
@@ -27,8 +33,8 @@ std::string_view name(InstructionSet set) {
 
 std::vector<InstructionSet> instruction_sets_up_to(InstructionSet best) {
   std::vector<InstructionSet> out;
-  for (const auto set : {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
-    if (set <= best) out.push_back(set);
+  for (const InstructionSet set : kAll) {
+    if (set == best || (set < best && set != InstructionSet::kNeon)) out.push_back(set);
   }
   return out;
 }
@@ -40,19 +46,23 @@ InstructionSet detect_instruction_set() {
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512ifma") && __builtin_cpu_supports("avx512vnni");
   if (avx2) return avx512 ? InstructionSet::kAvx512 : InstructionSet::kAvx2;
-#endif
   return InstructionSet::kPortable;
+#elif defined(__aarch64__)
+  return InstructionSet::kNeon;
+#else
+  return InstructionSet::kPortable;
+#endif
 }
 
 Result<InstructionSet> choose_instruction_set(std::string_view wanted, InstructionSet best) {
   if (wanted.empty()) return best;
-  for (const InstructionSet set : instruction_sets_up_to(InstructionSet::kAvx512)) {
-    if (name(set) != wanted) continue;
-    if (set > best)
-      return error("ZKAPEX_CPU={}, but this processor has {} at best; use that, or unset it", wanted, name(best));
-    return set;
-  }
-  return error("ZKAPEX_CPU={} is unknown; use portable, avx2 or avx512, or unset it", wanted);
+  const auto* known = std::find_if(std::begin(kAll), std::end(kAll), [&](auto set) { return name(set) == wanted; });
+  if (known == std::end(kAll))
+    return error("ZKAPEX_CPU={} is unknown; use portable, neon, avx2 or avx512, or unset it", wanted);
+  const std::vector<InstructionSet> there = instruction_sets_up_to(best);
+  if (std::find(there.begin(), there.end(), *known) == there.end())
+    return error("ZKAPEX_CPU={}, but this processor has {} at best; use that, or unset it", wanted, name(best));
+  return *known;
 }
 
 InstructionSet instruction_set() {

@@ -8,18 +8,21 @@
 
 namespace zkapex {
 
-// In the order of what they can: each has all of those before it. The operating system saves the wide registers.
+// In the order of what they can: on x86-64 each has all of those before it but kNeon, which is arm64's. The operating
+// system saves the wide registers.
 enum class InstructionSet {
   kPortable,
+  kNeon,    // what every 64-bit ARM has
   kAvx2,    // AVX2, FMA and BMI2
   kAvx512,  // and AVX-512 F, BW, DQ, VL, IFMA and VNNI
 };
 
 [[nodiscard]] std::string_view name(InstructionSet set);
+// What a machine with `best` can run, `best` last.
 [[nodiscard]] std::vector<InstructionSet> instruction_sets_up_to(InstructionSet best);
 
-// The best set of this machine, or the one that the environment variable ZKAPEX_CPU names: "portable", "avx2" or
-// "avx512". The variable is read once. A value that is unknown or that this machine lacks is ignored here; a program
+// The best set of this machine, or the one that the environment variable ZKAPEX_CPU names: "portable", "neon", "avx2"
+// or "avx512". The variable is read once. A value that is unknown or that this machine lacks is ignored here; a program
 // refuses it by `check_cpu_override` when it starts.
 [[nodiscard]] InstructionSet instruction_set();
 [[nodiscard]] Status check_cpu_override();

@@ -12,6 +12,7 @@ PROGRAM = sys.argv.pop()
 # Figures of an instrumented program mean nothing, and what is measured is tested elsewhere.
 measures = unittest.skipIf("ZKAPEX_SANITIZED" in os.environ, "no measuring under sanitizers")
 
+PATHS = ("portable", "neon", "avx2", "avx512")
 KERNELS = ["field_mul", "point_madd", "commit_int8", "commit_bit", "scalar_mul", "sumcheck_pair", "fold_int8", "project_int8",
            "msm_131072", "decompress", "hash_to_group"]
 
@@ -62,7 +63,7 @@ class Cli(unittest.TestCase):
             self.check_refused(alone, f"{folder}/zkapex-network", "No such file")
 
     def test_unknown_instruction_sets_are_refused(self):
-        self.check_refused(zkapex("bench", "kernels", "--quick", ZKAPEX_CPU="fast"), "ZKAPEX_CPU=fast", "portable, avx2 or avx512")
+        self.check_refused(zkapex("bench", "kernels", "--quick", ZKAPEX_CPU="fast"), "ZKAPEX_CPU=fast", "portable, neon, avx2 or avx512")
 
     @measures
     def test_kernels_as_json(self):
@@ -115,7 +116,7 @@ class Cli(unittest.TestCase):
         self.assertEqual(figures["window_estimate"]["proof_bytes"], figures["proof_bytes"])
         self.assertLessEqual(figures["peak_rss_bytes"], 1.1 * figures["window_estimate"]["memory_bytes"])
         self.assertLessEqual(figures["register_peak_rss_bytes"], 1.1 * figures["register_estimate"]["memory_bytes"])
-        self.assertIn(figures["machine"]["path"], ("portable", "avx2", "avx512"))
+        self.assertIn(figures["machine"]["path"], PATHS)
 
     @measures
     def test_windows_on_two_paths(self):
@@ -125,7 +126,7 @@ class Cli(unittest.TestCase):
             self.assertIn("portable path only", run.stderr)
             return
         figures = json.loads(run.stdout)
-        paths = [key for key in figures if key in ("portable", "avx2", "avx512")]
+        paths = [key for key in figures if key in PATHS]
         self.assertEqual(len(paths), 2)
         for path in paths:
             self.assertEqual(figures[path]["machine"]["path"], path)

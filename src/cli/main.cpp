@@ -26,8 +26,9 @@ constexpr const char* kFooter =
     "  zkapex verify --help          the options of a command\n\n"
     "Exit status: 0 done or accepted, 1 rejected, 2 bad input or usage: one line on stderr, and with --json also\n"
     "{\"error\": ...} on stdout.\n"
-    "Environment: ZKAPEX_CPU=portable does without vector instructions, avx2 without wider ones, avx512 insists on "
-    "them;\n"
+    "Environment: ZKAPEX_CPU=portable does without vector instructions, avx2 without wider ones; avx512, or neon on "
+    "arm64,\n"
+    "insists on them;\n"
     "generators of commitments are kept in $ZKAPEX_CACHE, else $XDG_CACHE_HOME/zkapex, else ~/.cache/zkapex.";
 
 constexpr const char* kNetworkProgram = "zkapex-network";

@@ -16,7 +16,7 @@ constexpr std::string_view kKind = "a checkpoint";
 // A plain file name: nothing that could leave the folder of the index.
 bool is_plain_name(std::string_view name) {
   return !name.empty() && name != "." && name != ".." && name.find_first_of("/\\:") == std::string_view::npos &&
-         std::none_of(name.begin(), name.end(), [](char c) { return c >= 0 && c < 0x20; });
+         std::none_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
 }
 
 // Reads "weight_map"; other keys of the index are skipped, whatever they hold, to a modest depth.
