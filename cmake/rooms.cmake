@@ -170,6 +170,9 @@ endif()
 
 # cli/ is a room like the others; the program is its main.cpp, with an allocator of its own.
 zkapex_room(cli ROOMS agent costs LIBRARIES CLI11::CLI11 PRECOMPILE cli/work.h WITH_TESTS)
+# What `zkapex --version --json` calls features.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cli/version.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+  COMPILE_DEFINITIONS "ZKAPEX_HAS_LEARNING=$<BOOL:${ZKAPEX_LEARNING}>;ZKAPEX_HAS_SERVICE=$<BOOL:${ZKAPEX_SERVICE}>")
 add_executable(zkapex src/cli/main.cpp src/cli/large_pages.cpp)
 # Beside code that allocates, GCC 12 takes the allocator's own free for a mistake.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cli/large_pages.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
