@@ -133,16 +133,16 @@ zkapex_room(unlearning ROOMS curvature)
 # They meet.
 zkapex_room(attestation ROOMS argument unlearning)
 zkapex_room(parties ROOMS attestation TESTING attestation)
-zkapex_room(capi ROOMS parties TESTING attestation)
-target_include_directories(zkapex_capi PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
-if(NOT ZKAPEX_SANITIZE)  # whose tests have no use for it
-  include(cmake/capi.cmake)
-endif()
 zkapex_room(costs ROOMS argument)
 # What they say to each other, and the transparency log that keeps it.
 zkapex_room(log ROOMS base)
 zkapex_room(exchange ROOMS log parties TESTING log)
 zkapex_room(agent ROOMS exchange LIBRARIES CURL::libcurl TESTING attestation)
+zkapex_room(capi ROOMS exchange TESTING attestation)
+target_include_directories(zkapex_capi PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+if(NOT ZKAPEX_SANITIZE)  # whose tests have no use for it
+  include(cmake/capi.cmake)
+endif()
 foreach(room log exchange agent)  # GCC 12's false findings in vectors of bytes
   target_compile_options(zkapex_${room} PRIVATE ${precompiled_flags})
 endforeach()
