@@ -6,7 +6,7 @@ export JOBS
 SOURCES = $(shell find src include examples -name '*.h' -o -name '*.cpp' -o -name '*.c')
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build install core demo demo-service soak test arm64-test arm64-quick-test python-test examples tsan bench lint format format-check fuzz interop mutants clean
+.PHONY: help deps build install core demo demo-service soak test arm64-test arm64-quick-test python-test examples deb deb-test tsan bench lint format format-check fuzz interop mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,13 @@ examples: ## run what is in examples/
 	@scripts/install-deps build python
 	@scripts/python-environment transformers peft 'flwr[simulation]'
 	@scripts/run-examples
+
+deb: ## Debian packages of program and library, without libtorch: build/deb/*.deb
+	@scripts/install-deps build package
+	@scripts/deb build/deb
+
+deb-test: deb ## lintian, a second build that must give the same bytes, and a run in a new Debian (needs root)
+	@scripts/deb-test
 
 core: ## build the program without libtorch, as it goes on a device: build/core/zkapex
 	@scripts/install-deps build

@@ -1,7 +1,7 @@
 # The C library, libzkapex.so and libzkapex.a: the rooms up to capi/ in one file, which shows what zkapex.h declares and
 # nothing else. No file is compiled for it.
 set(capi_objects)
-foreach(room base algebra argument weights curvature unlearning attestation parties capi)
+foreach(room base algebra argument weights curvature unlearning attestation parties log exchange capi)
   list(APPEND capi_objects $<TARGET_OBJECTS:zkapex_${room}>)
 endforeach()
 set(capi_map ${PROJECT_SOURCE_DIR}/src/capi/libzkapex.map)

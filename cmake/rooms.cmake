@@ -135,16 +135,16 @@ zkapex_room(unlearning ROOMS curvature)
 # They meet.
 zkapex_room(attestation ROOMS argument unlearning)
 zkapex_room(parties ROOMS attestation TESTING attestation)
-zkapex_room(capi ROOMS parties TESTING attestation)
-target_include_directories(zkapex_capi PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
-if(NOT ZKAPEX_SANITIZE)  # whose tests have no use for it
-  include(cmake/capi.cmake)
-endif()
 zkapex_room(costs ROOMS argument)
 # What they say to each other, and the transparency log that keeps it.
 zkapex_room(log ROOMS base)
 zkapex_room(exchange ROOMS log parties TESTING log)
 zkapex_room(agent ROOMS exchange LIBRARIES CURL::libcurl TESTING attestation)
+zkapex_room(capi ROOMS exchange TESTING attestation)
+target_include_directories(zkapex_capi PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+if(NOT ZKAPEX_SANITIZE)  # whose tests have no use for it
+  include(cmake/capi.cmake)
+endif()
 foreach(room log exchange agent)  # GCC 12's false findings in vectors of bytes
   target_compile_options(zkapex_${room} PRIVATE ${precompiled_flags})
 endforeach()
@@ -172,6 +172,9 @@ endif()
 
 # cli/ is a room like the others; the program is its main.cpp, with an allocator of its own.
 zkapex_room(cli ROOMS parties costs LIBRARIES CLI11::CLI11 PRECOMPILE cli/work.h WITH_TESTS)
+# What `zkapex --version --json` calls features.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cli/version.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+  COMPILE_DEFINITIONS "ZKAPEX_HAS_LEARNING=$<BOOL:${ZKAPEX_LEARNING}>;ZKAPEX_HAS_SERVICE=$<BOOL:${ZKAPEX_SERVICE}>")
 add_executable(zkapex src/cli/main.cpp src/cli/large_pages.cpp)
 # Beside code that allocates, GCC 12 takes the allocator's own free for a mistake.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cli/large_pages.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON

@@ -278,6 +278,21 @@ ZKAPEX_API zkapex_status zkapex_verify_batch(zkapex_session* session, const zkap
                                              const zkapex_request* request, const zkapex_buffer* proofs, size_t count,
                                              zkapex_status* verdicts);
 
+/* ---- receipts (anyone) ---- */
+
+typedef struct zkapex_receipt_options {
+  size_t size;
+  const char* policy;       /* file that says which logs and witnesses are trusted */
+  zkapex_buffer receipt;    /* a .tlog-proof, as a client keeps it */
+  zkapex_buffer deployment; /* the receipt of the log's first entry; empty: nobody looks who has signed a verdict */
+  zkapex_buffer entry;      /* where the receipt does not have it; else empty */
+} zkapex_receipt_options;
+
+/* That an entry is in a log, offline, and what it says: `zkapex audit receipt`. ZKAPEX_REJECTED: the receipt proves
+ * nothing. What a logged verdict says is in `result`, "PASSED" or "FAILED": a receipt of a rejection is as good as one
+ * of an acceptance. `provider_checked` is true where the verdict is signed by the provider that `deployment` names. */
+ZKAPEX_API zkapex_status zkapex_receipt_check(zkapex_session* session, const zkapex_receipt_options* options);
+
 #ifdef __cplusplus
 }
 #endif

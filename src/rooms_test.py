@@ -15,7 +15,7 @@ STANDS_ON = {
     "attestation": ["argument", "unlearning"], "parties": ["attestation"], "costs": ["argument"],
     "log": ["base"], "exchange": ["log", "parties"],
     "service": ["exchange"], "agent": ["exchange"],
-    "capi": ["parties"],
+    "capi": ["exchange"],
     "data": ["base"], "tables": ["data", "parties"],
     "learning": ["data", "unlearning"], "experiments": ["tables", "learning"], "demo": ["experiments"],
     "cli": ["agent", "service", "costs", "demo"],

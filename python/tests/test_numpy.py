@@ -3,6 +3,7 @@
 Arguments: libzkapex.so, the program zkapex. With the package installed: the program alone, and --installed."""
 
 import filecmp
+import json
 import os
 import signal
 import subprocess
@@ -23,6 +24,9 @@ else:
 import numpy
 
 import zkapex
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src/capi"))
+import made_up_log  # noqa: E402
 
 NAME = "layers.0.mlp.fc1.weight"
 SHAPE, BLOCK, SAMPLES = (20, 12), 8, 32
@@ -118,6 +122,24 @@ class WithNumPy(unittest.TestCase):
         client.update(self.here / "u.safetensors", self.here / "update.zka", base=self.root / "theta0.safetensors")
         self.assertTrue(ledger.admit_update(self.here / "update.zka"))
         client.settle(accepted=True, update=True)
+
+    def test_a_receipt_is_checked_as_the_command_does(self):
+        made_up_log.write(self.here)
+        policy = self.here / "policy"
+        receipt, deployment, forged = (self.here / f"{name}.tlog-proof" for name in ("verdict", "deployment", "forged"))
+        shown = zkapex.check_receipt(receipt, policy, deployment=deployment.read_bytes())
+        self.assertTrue(shown and shown.passed and shown.provider_checked)
+        self.assertEqual((shown.statement, shown.detail), ("verdict", None))
+        told = command("audit", "receipt", receipt, "--policy", policy, "--deployment", deployment, "--json").stdout
+        self.assertEqual(json.loads(told), shown.report)
+        alone = zkapex.check_receipt(forged, policy)
+        self.assertTrue(alone and not alone.provider_checked)
+        refused = zkapex.check_receipt(forged, policy, deployment=deployment)
+        self.assertFalse(refused or refused.passed)
+        self.assertIn("not signed by the provider", refused.detail)
+        self.assertFalse(zkapex.check_receipt(receipt, policy, entry=b"another"))
+        with self.assertRaisesRegex(zkapex.Error, "no receipt"):
+            zkapex.check_receipt(b"hello", policy)
 
     def test_the_command_unlearns_to_the_same_model(self):
         client = self.register()

@@ -39,6 +39,16 @@ std::vector<InstructionSet> instruction_sets_up_to(InstructionSet best) {
   return out;
 }
 
+std::vector<InstructionSet> compiled_instruction_sets() {
+#if defined(__x86_64__)
+  return instruction_sets_up_to(InstructionSet::kAvx512);
+#elif defined(__aarch64__)
+  return instruction_sets_up_to(InstructionSet::kNeon);
+#else
+  return {InstructionSet::kPortable};
+#endif
+}
+
 InstructionSet detect_instruction_set() {
 #if defined(__x86_64__)
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");

@@ -21,6 +21,9 @@ enum class InstructionSet {
 // What a machine with `best` can run, `best` last.
 [[nodiscard]] std::vector<InstructionSet> instruction_sets_up_to(InstructionSet best);
 
+// Those that this program has implementations for, whatever machine it runs on.
+[[nodiscard]] std::vector<InstructionSet> compiled_instruction_sets();
+
 // The best set of this machine, or the one that the environment variable ZKAPEX_CPU names: "portable", "neon", "avx2"
 // or "avx512". The variable is read once. A value that is unknown or that this machine lacks is ignored here; a program
 // refuses it by `check_cpu_override` when it starts.

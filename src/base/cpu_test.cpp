@@ -47,6 +47,12 @@ TEST(Cpu, SetsInOrder) {
   EXPECT_EQ(instruction_sets_up_to(kAvx512), (std::vector{kPortable, kAvx2, kAvx512}));
 }
 
+TEST(Cpu, WhatIsUsedIsCompiled) {
+  const std::vector<InstructionSet> compiled = compiled_instruction_sets();
+  EXPECT_EQ(compiled.front(), InstructionSet::kPortable);
+  EXPECT_LE(instruction_set(), compiled.back());
+}
+
 TEST(Cpu, UnknownNamesAreRefused) {
   for (const auto* wanted : {"AVX2", "sse2", " portable"}) {
     const auto refused = choose_instruction_set(wanted, InstructionSet::kAvx512);

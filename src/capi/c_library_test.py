@@ -11,6 +11,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import made_up_log
+
 PROGRAM, LIBRARY = Path(sys.argv.pop()).resolve(), Path(sys.argv.pop()).resolve()
 ROOT = Path(__file__).resolve().parents[2]
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -35,6 +37,7 @@ class CLibrary(unittest.TestCase):
         cls.root = Path(cls.temporary.name)
         os.environ["ZKAPEX_CACHE"] = str(cls.root / "cache")
         (cls.root / "c").mkdir()
+        made_up_log.write(cls.root / "c")
         compile_c(ROOT / "src/capi/flow_test.c", cls.root / "flow")
         cls.said = run(cls.root / "flow", cls.root / "c")
 

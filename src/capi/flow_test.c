@@ -273,6 +273,32 @@ static void settle_update(const zkapex_provider* provider) {
   DONE(zkapex_settle(session, &options));
 }
 
+/* Of the log that the test has written there. */
+static void check_receipts(void) {
+  zkapex_receipt_options options = {.size = sizeof options, .policy = at("policy")};
+  CHECK(refused(zkapex_receipt_check(session, &options), "this is no receipt"));
+  void* verdict = read_whole(at("verdict.tlog-proof"), &options.receipt);
+  DONE(zkapex_receipt_check(session, &options));
+  CHECK(says("\"statement\":\"verdict\"") && says("\"result\":\"PASSED\"") && says("\"provider_checked\":false"));
+  void* deployment = read_whole(at("deployment.tlog-proof"), &options.deployment);
+  DONE(zkapex_receipt_check(session, &options));
+  CHECK(says("\"provider_checked\":true"));
+  options.entry = (zkapex_buffer){"x", 1};
+  CHECK(zkapex_receipt_check(session, &options) == ZKAPEX_REJECTED && says("\"verdict\":\"rejected\""));
+  options.entry = (zkapex_buffer){NULL, 1};
+  CHECK(refused(zkapex_receipt_check(session, &options), "the entry is NULL"));
+  options.entry = (zkapex_buffer){"x", (size_t)1 << 40};
+  CHECK(refused(zkapex_receipt_check(session, &options), "at most 65535 bytes"));
+  options.entry.length = 0;
+  void* forged = read_whole(at("forged.tlog-proof"), &options.receipt);
+  CHECK(zkapex_receipt_check(session, &options) == ZKAPEX_REJECTED && says("not signed by the provider"));
+  options.policy = NULL;
+  CHECK(refused(zkapex_receipt_check(session, &options), "the policy is missing"));
+  free(verdict);
+  free(deployment);
+  free(forged);
+}
+
 /* At each call of the progress function in turn: nothing is left of a registration that was cancelled. */
 static void cancel(void) {
   struct heard heard = {0, 0};
@@ -330,6 +356,7 @@ int main(int argc, char** argv) {
   unlearn(&kept, request);
   settle();
   settle_update(&kept);
+  check_receipts();
   cancel();
   zkapex_free(request);
   zkapex_free(deployment);

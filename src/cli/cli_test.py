@@ -35,6 +35,23 @@ class Cli(unittest.TestCase):
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         self.assertRegex(run.stdout, r"\Azkapex \d+\.\d+\.\d+\n\Z")
 
+    def test_version_as_json(self):
+        for arguments in (["--version", "--json"], ["--json", "--version"]):
+            run = zkapex(*arguments, ZKAPEX_CPU="portable")
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+            said = json.loads(run.stdout)
+            self.assertEqual(list(said), ["version", "features", "instruction_sets"])
+            self.assertEqual(zkapex("--version").stdout, f"zkapex {said['version']}\n")
+            commands = zkapex("--help").stdout
+            for feature, command in (("learning", "\n  train "), ("service", "\n  provider ")):
+                self.assertEqual(said["features"].pop(feature), command in commands, feature)
+            self.assertEqual(said["features"], {})
+            self.assertEqual(said["instruction_sets"]["in_use"], "portable")
+            self.assertIn("portable", said["instruction_sets"]["compiled"])
+        run = zkapex("--version", "--json", ZKAPEX_CPU="fast")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("ZKAPEX_CPU=fast", json.loads(run.stdout)["error"])
+
     def test_help_teaches_by_examples(self):
         for arguments in (["--help"], ["-h"], ["bench", "kernels", "--help"]):
             run = zkapex(*arguments)

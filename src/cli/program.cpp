@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/temporaries.h"
 #include "cli/usage.h"
+#include "cli/version.h"
 
 namespace zkapex::cli {
 
@@ -41,6 +42,8 @@ class Failure {
     return kBadInput;
   }
 
+  [[nodiscard]] bool as_json() const { return json_; }
+
  private:
   bool json_;
 };
@@ -59,10 +62,21 @@ Result<Outcome> run_action(const Action& action) {
   return outcome;
 }
 
+int print_version(const Failure& failure) {
+  if (failure.as_json()) {
+    if (const Status known = check_cpu_override(); !known) return failure.report(known.error().message);
+    fmt::print("{}\n", version_as_json().dump(2));
+  } else {
+    fmt::print("{}\n", kVersionLine);
+  }
+  const Status flushed = flush_output();
+  return flushed.ok() ? 0 : failure.report(flushed.error().message);
+}
+
 int run(int argc, char** argv, const std::string& footer, const std::function<void(Command, Action&)>& add_commands,
         const Failure& failure) {
   CLI::App app("Verifiable personalized machine unlearning", "zkapex");
-  app.set_version_flag("--version", "zkapex " ZKAPEX_VERSION, "Print the version and exit");
+  app.set_version_flag("--version", kVersionLine, "Print the version and exit; with --json also what is in it");
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.footer(footer);
   app.require_subcommand(1);
@@ -71,7 +85,9 @@ int run(int argc, char** argv, const std::string& footer, const std::function<vo
 
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& asked) {  // --help, --version
+  } catch (const CLI::CallForVersion&) {
+    return print_version(failure);
+  } catch (const CLI::Success& asked) {  // --help
     std::ostringstream text;
     app.exit(asked, text, text);
     fmt::print("{}", text.str());

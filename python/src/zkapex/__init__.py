@@ -20,10 +20,11 @@ from ._client import Client
 from ._curvature import CurvatureWriter
 from ._library import Cancelled, Error, Session, version
 from ._provider import CoveredTensor, Deployment, Ledger, Request, Verdict
+from ._receipt import Receipt, check_receipt
 from ._safetensors import read_safetensors, write_safetensors
 
 __version__ = version()
 __all__ = [
-    "Cancelled", "Client", "CoveredTensor", "CurvatureWriter", "Deployment", "Error", "Ledger", "Request", "Session",
-    "Verdict", "read_safetensors", "version", "write_safetensors",
+    "Cancelled", "Client", "CoveredTensor", "CurvatureWriter", "Deployment", "Error", "Ledger", "Receipt", "Request",
+    "Session", "Verdict", "check_receipt", "read_safetensors", "version", "write_safetensors",
 ]

@@ -59,6 +59,7 @@ UpdateOptions = _options("UpdateOptions", client=c_char_p, model=c_char_p, curva
                          output=c_char_p, force=c_int)
 SettleOptions = _options("SettleOptions", client=c_char_p, accepted=c_int, rejected=c_int, update=c_int,
                          window=c_char_p, sent=c_char_p, all=c_int)
+ReceiptOptions = _options("ReceiptOptions", policy=c_char_p, receipt=Buffer, deployment=Buffer, entry=Buffer)
 ProviderOptions = _options("ProviderOptions", ledger=c_char_p, deployment=c_void_p, base=c_char_p)
 
 _STEPS: Mapping[str, Sequence[Any]] = {
@@ -79,6 +80,7 @@ _STEPS: Mapping[str, Sequence[Any]] = {
     "admit_update": [POINTER(ProviderOptions), Buffer],
     "verify": [POINTER(ProviderOptions), c_void_p, Buffer],
     "verify_batch": [POINTER(ProviderOptions), c_void_p, POINTER(Buffer), c_size_t, POINTER(c_int)],
+    "receipt_check": [POINTER(ReceiptOptions)],
 }
 
 

@@ -163,13 +163,13 @@ class Ledger:
 
     def verify(self, request: Request, proof: Data, *, session: Session | None = None) -> Verdict:
         """A proof of the request's window; accepted, the ledger moves on: ``zkapex verify``."""
-        buffer, _kept = buffer_of(_bytes(proof))
+        buffer, _kept = buffer_of(bytes_of(proof))
         return Verdict(*session_or_default(session).call("verify", self._provider(), request.pointer, buffer))
 
     def verify_batch(self, request: Request, proofs: Sequence[Data], *,
                      session: Session | None = None) -> list[Verdict]:
         """Many proofs of one window, settled by one multiplication; verdicts in their order."""
-        kept = [buffer_of(_bytes(proof)) for proof in proofs]
+        kept = [buffer_of(bytes_of(proof)) for proof in proofs]
         buffers = (Buffer * len(kept))(*(buffer for buffer, _ in kept))
         verdicts = (c_int * len(kept))()
         _, report = session_or_default(session).call("verify_batch", self._provider(), request.pointer, buffers,
@@ -180,9 +180,10 @@ class Ledger:
         return options(ProviderOptions, ledger=self.folder, deployment=self.deployment.pointer, base=self.base)
 
     def _admit(self, step: str, file: Data, session: Session | None) -> Verdict:
-        buffer, _kept = buffer_of(_bytes(file))
+        buffer, _kept = buffer_of(bytes_of(file))
         return Verdict(*session_or_default(session).call(step, self._provider(), buffer))
 
 
-def _bytes(data: Data) -> Any:
+def bytes_of(data: Data) -> Any:
+    """What was given as bytes, or the file's."""
     return Path(data).read_bytes() if isinstance(data, (str, os.PathLike)) else data

@@ -10,8 +10,8 @@
 #include "cli/network/names.h"
 #include "cli/work.h"
 #include "exchange/audit_log.h"
+#include "exchange/receipt_audit.h"
 #include "exchange/reverify.h"
-#include "log/receipt.h"
 
 namespace zkapex::cli {
 
@@ -53,86 +53,35 @@ class LogSource {
 };
 
 Result<Outcome> report_rejected(const CommonFlags& flags, const std::string& why) {
-  Report{fmt::format("rejected: {}", why), {{"verdict", "rejected"}, {"detail", why}}}.print(flags.json);
+  Report{fmt::format("rejected: {}", why), rejected_as_json(why)}.print(flags.json);
   return Outcome::kRejected;
 }
 
 std::string text_of_bytes(ByteView bytes) { return {bytes.begin(), bytes.end()}; }
 
-struct OpenedReceipt {
-  Receipt receipt;
+Result<OpenedReceipt> read_receipt(const Path& file, const Path& entry_file) {
   Bytes entry;
-};
-
-Result<OpenedReceipt> read_receipt(const Path& file, const Path& entry) {
+  if (!entry_file.empty()) {
+    ZKAPEX_TRY(entry, read_file(entry_file, kMaxEntryBytes));
+  }
   ZKAPEX_TRY(const Bytes bytes, read_file(file, Receipt::kMaxFileBytes));
-  Result<Receipt> receipt = Receipt::parse(text_of_bytes(bytes));
-  if (!receipt) return receipt.error().within(file.string());
-  OpenedReceipt out{*std::move(receipt), {}};
-  if (!entry.empty()) {
-    ZKAPEX_TRY(out.entry, read_file(entry, kMaxEntryBytes));
-  } else if (out.receipt.entry) {
-    out.entry = *out.receipt.entry;
-  } else {
-    return error("{} has no entry in it: give --entry", file.string());
-  }
-  return out;
-}
-
-// The key that signs the provider's statements, out of the log's first entry. Empty: why it is not believed.
-Result<std::optional<PublicKey>> provider_key(const Path& file, const Policy& policy, std::string& why) {
-  ZKAPEX_TRY(const OpenedReceipt opened, read_receipt(file, {}));
-  const Result<Policy::Opened> checked = check_receipt(opened.receipt, opened.entry, policy);
-  const Result<Envelope> envelope = Envelope::decode(text_of_bytes(opened.entry));
-  const Result<DeploymentNotice> notice =
-      envelope ? DeploymentNotice::decode(envelope->payload) : Result<DeploymentNotice>(envelope.error());
-  if (!checked || !notice || opened.receipt.index != 0 || !verify_envelope(*envelope, notice->provider)) {
-    why = fmt::format("{} is no receipt of the deployment, the first entry of the log", file.string());
-    return std::optional<PublicKey>();
-  }
-  return std::optional(notice->provider);
-}
-
-nlohmann::ordered_json as_json(const VerdictNotice& verdict) {
-  nlohmann::ordered_json out;
-  out["result"] = verdict.passed() ? "PASSED" : "FAILED";
-  if (verdict.rejection) out["reason"] = name(verdict.rejection->reason);
-  out["of"] = name(verdict.of);
-  out["client"] = verdict.client;
-  if (!verdict.window.empty()) out["window"] = verdict.window;
-  out["file_sha256"] = to_hex(verdict.file.sha256);
-  out["received"] = to_rfc3339(verdict.received);
-  out["time"] = to_rfc3339(verdict.time);
-  out["certified_error"] = verdict.certified_error;
-  out["curvature"] = verdict.curvature_proved ? "proved" : "assumed";
+  Result<OpenedReceipt> out = open_receipt(text_of_bytes(bytes), entry);
+  if (!out) return out.error().within(file.string());
   return out;
 }
 
 Result<Outcome> run_receipt(const ReceiptOptions& options) {
   ZKAPEX_TRY(const Policy policy, Policy::read(options.policy));
-  ZKAPEX_TRY(const OpenedReceipt opened, read_receipt(options.receipt, options.entry));
-  const Result<Policy::Opened> checked = check_receipt(opened.receipt, opened.entry, policy);
-  if (!checked) return report_rejected(options.common, checked.error().message);
-  const Result<Envelope> envelope = Envelope::decode(text_of_bytes(opened.entry));
-  if (!envelope) return report_rejected(options.common, envelope.error().message);
-  const Result<Statement> statement = decode_statement(envelope->payload);
-  if (!statement) return report_rejected(options.common, statement.error().message);
-  const auto* verdict = std::get_if<VerdictNotice>(&*statement);
-  Report report{"the entry is in the log", {{"verdict", "accepted"}, {"log", checked->checkpoint.origin}}};
-  report.values["index"] = opened.receipt.index;
-  report.values["size"] = checked->checkpoint.size;
-  report.values["witnesses"] = checked->seen_by.size();
+  ZKAPEX_TRY(const OpenedReceipt receipt, read_receipt(options.receipt, options.entry));
+  std::optional<OpenedReceipt> deployment;
   if (!options.deployment.empty()) {
-    std::string why;
-    ZKAPEX_TRY(const std::optional<PublicKey> key, provider_key(options.deployment, policy, why));
-    if (!key) return report_rejected(options.common, why);
-    if (const Status by_provider = verify_envelope(*envelope, *key); verdict != nullptr && !by_provider)
-      return report_rejected(options.common, "the verdict is not signed by the provider");
-  } else if (verdict != nullptr) {
-    report.warnings.emplace_back("the provider's signature was not checked: give --deployment");
+    ZKAPEX_TRY(deployment, read_receipt(options.deployment, {}));
   }
-  report.values["statement"] = std::visit([](const auto& notice) { return name(notice.kKind); }, *statement);
-  if (verdict != nullptr) report.values.update(as_json(*verdict));
+  const Result<ReceiptAudit> audit = audit_receipt(receipt, policy, deployment ? &*deployment : nullptr);
+  if (!audit) return report_rejected(options.common, audit.error().message);
+  Report report{"the entry is in the log", as_json(*audit)};
+  if (audit->verdict() != nullptr && !audit->provider_checked)
+    report.warnings.emplace_back("the provider's signature was not checked: give --deployment");
   report.print(options.common.json);
   return Outcome::kDone;
 }
