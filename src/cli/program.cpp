@@ -62,6 +62,11 @@ Result<Outcome> run_action(const Action& action) {
   return outcome;
 }
 
+int end_of_output(const Failure& failure) {
+  const Status flushed = flush_output();
+  return flushed.ok() ? 0 : failure.report(flushed.error().message);
+}
+
 int print_version(const Failure& failure) {
   if (failure.as_json()) {
     if (const Status known = check_cpu_override(); !known) return failure.report(known.error().message);
@@ -69,8 +74,7 @@ int print_version(const Failure& failure) {
   } else {
     fmt::print("{}\n", kVersionLine);
   }
-  const Status flushed = flush_output();
-  return flushed.ok() ? 0 : failure.report(flushed.error().message);
+  return end_of_output(failure);
 }
 
 int run(int argc, char** argv, const std::string& footer, const std::function<void(Command, Action&)>& add_commands,
@@ -91,8 +95,7 @@ int run(int argc, char** argv, const std::string& footer, const std::function<vo
     std::ostringstream text;
     app.exit(asked, text, text);
     fmt::print("{}", text.str());
-    const Status flushed = flush_output();
-    return flushed.ok() ? 0 : failure.report(flushed.error().message);
+    return end_of_output(failure);
   } catch (const CLI::ParseError& refusal) {
     return failure.report(explain_usage(app, {argv + 1, argv + argc}, refusal));
   }
