@@ -1,4 +1,5 @@
 // Large blocks of memory as base/large_blocks.h has them, for all of a program.
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
@@ -9,6 +10,7 @@
 namespace {
 
 void* allocate(std::size_t size, std::size_t alignment) {
+  if (size > PTRDIFF_MAX) throw std::bad_alloc();  // or rounding up would begin at zero again
   void* block = size >= zkapex::kLargeBlock && alignment <= 4096 ? zkapex::allocate_large(size) : nullptr;
   if (block != nullptr) return block;
   block = alignment > alignof(std::max_align_t)

@@ -30,6 +30,8 @@ ApiResult<HttpResponse> post_client(const ApiContext& context, const HttpRequest
   Envelope signed_by_both = std::move(enrolment.client);
   ZKAPEX_CHECK(ours(add_signature(signed_by_both, context.provider.statement_key())));
   const std::string text = signed_by_both.encode();
+  // With one signature more it must still be an entry: one that is not would stop the log, or fail every audit.
+  ZKAPEX_CHECK(theirs(ProblemKind::kTooLarge, Envelope::decode(text)));
   const Bytes entry(text.begin(), text.end());
   const ClientKey key{notice.key.id(), std::string(name(notice.key.algorithm())), notice.key.spki()};
   const UnixTime now = context.clock();

@@ -270,8 +270,8 @@ Status add_others(const ProviderFolder& provider, unsigned count, UnixTime now) 
     const Digest code = code_digest(name);
     ZKAPEX_CHECK(store.add_code(code, "", now + 86'400, now));
     ZKAPEX_CHECK(store.enrol(code, name, key(0), entry, now));
-    ZKAPEX_CHECK(store.rotate_key(name, key(0).id, key(1), entry, now));
-    ZKAPEX_CHECK(store.rotate_key(name, key(1).id, key(2), entry, now));
+    ZKAPEX_CHECK(store.rotate_key(name, key(0).id, 1, key(1), entry, now));
+    ZKAPEX_CHECK(store.rotate_key(name, key(1).id, 2, key(2), entry, now));
   }
   return all.settle();
 }
