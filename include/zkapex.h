@@ -284,7 +284,7 @@ typedef struct zkapex_receipt_options {
   size_t size;
   const char* policy;       /* file that says which logs and witnesses are trusted */
   zkapex_buffer receipt;    /* a .tlog-proof, as a client keeps it */
-  zkapex_buffer deployment; /* the receipt of the log's first entry; empty: nobody looks who has signed a verdict */
+  zkapex_buffer deployment; /* the receipt of the log's first entry; NULL: nobody looks who has signed a verdict */
   zkapex_buffer entry;      /* where the receipt does not have it; else empty */
 } zkapex_receipt_options;
 

@@ -11,11 +11,12 @@ namespace zkapex {
 
 namespace {
 
-constexpr size_t kPage = size_t{1} << 12, kLargePage = size_t{2} << 20;
+constexpr size_t kSmallestPage = size_t{1} << 12, kLargestPage = size_t{1} << 16;  // that systems have
+constexpr size_t kLargePage = size_t{2} << 20;
 constexpr size_t kInLargePages = 8 * kLargePage;  // smaller ones would often be filled in part, and count as a whole
 
 size_t round_up_to(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
-size_t mapped_size(size_t bytes) { return round_up_to(bytes, bytes >= kInLargePages ? kLargePage : kPage); }
+size_t mapped_size(size_t bytes) { return round_up_to(bytes, bytes >= kInLargePages ? kLargePage : kLargestPage); }
 
 void* map(size_t size) {
   const bool large = size >= kInLargePages;
@@ -49,7 +50,7 @@ class Blocks {
   }
 
   bool free(void* address) {
-    if (reinterpret_cast<uintptr_t>(address) % kPage != 0) return false;
+    if (reinterpret_cast<uintptr_t>(address) % kSmallestPage != 0) return false;
     const std::lock_guard lock(mutex_);
     Block* const block = find(address);
     if (block == nullptr) return false;

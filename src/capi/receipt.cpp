@@ -18,7 +18,7 @@ Result<Answer> check(const zkapex_receipt_options* given) {
   ZKAPEX_TRY(const Policy policy, Policy::read(policy_file));
   ZKAPEX_TRY(const OpenedReceipt receipt, open_receipt(text_in(receipt_bytes), entry));
   std::optional<OpenedReceipt> deployment;
-  if (!deployment_bytes.empty()) {
+  if (options.deployment.data != nullptr) {  // an empty file was meant to be one
     ZKAPEX_TRY(deployment, open_receipt(text_in(deployment_bytes)));
   }
   const Result<ReceiptAudit> audit = audit_receipt(receipt, policy, deployment ? &*deployment : nullptr);

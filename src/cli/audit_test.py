@@ -251,6 +251,23 @@ class Audit(WithWorld):
         self.write(self.make_entries(lost=self.root / "first.zka"))
         self.check_found("leads to another commitment", *self.again())
 
+    def test_a_file_that_was_not_signed_for_is_rejected_again(self):
+        root, out = self.root, Entries(self.root / "deployment.zka")
+        identifier = out.registration(self.registration)
+        out.verdict(identifier, "registration", self.registration, "2026-11-01T10:00:00Z", root / "first.zka")
+        out.window(root / "w1.zka", "w1", self.inspected)
+        start, right = frame_digest(root / "first.zka"), out.registered
+        # A good proof under a statement with another registration; then under the right one.
+        for registered, reason in (("ab" * 32, "registration"), (right, None)):
+            out.registered = registered
+            identifier = out.submission(root / "audited.zka", "w1", start)
+            out.verdict(identifier, "submission", root / "audited.zka", "2026-11-03T00:00:00Z", root / "second.zka",
+                        start=start, window="w1", reason=reason)
+        self.write(out)
+        run = self.audit("--json", "--quiet", *self.again())
+        self.assertEqual(run.returncode, 0, run)
+        self.assertEqual(json.loads(run.stdout)["verified_again"], 3)
+
     def test_files_that_are_not_at_hand_are_counted(self):
         self.write(self.honest)
         files = self.scratch / "files"

@@ -1,5 +1,6 @@
 #include "exchange/reverify.h"
 
+#include "exchange/signed_file.h"
 #include "parties/admission.h"
 #include "parties/base_model.h"
 
@@ -75,7 +76,11 @@ Status Reverifier::judge_again(uint64_t index, const VerdictNotice& verdict) {
 Result<std::optional<Reverifier::Outcome>> Reverifier::outcome_of(const VerdictNotice& verdict, Bytes bytes) {
   const BaseRows* base = base_ ? &*base_ : nullptr;
   Outcome out;
-  if (verdict.of == StatementKind::kRegistration) {
+  // The verdict has what the client signed; that it does was looked at before.
+  const SignedFor said{verdict.client, verdict.registration, verdict.starts_from};
+  if (auto other = not_what_was_signed(verdict.of, bytes, said)) {
+    out = {std::move(other), verdict.client, std::nullopt};
+  } else if (verdict.of == StatementKind::kRegistration) {
     ZKAPEX_TRY(const Admission admission, admit(*ledger_, base, std::move(bytes), settings_));
     out = {admission.rejection, admission.client, std::nullopt};
     if (!out.rejection) {
@@ -83,7 +88,8 @@ Result<std::optional<Reverifier::Outcome>> Reverifier::outcome_of(const VerdictN
       out.next = record->current.digest();
     }
   } else if (verdict.of == StatementKind::kUpdate) {
-    ZKAPEX_TRY(const UpdateAdmission admission, admit_update(*ledger_, base, std::move(bytes), settings_));
+    ZKAPEX_TRY(UpdateAdmission admission, admit_update(*ledger_, base, std::move(bytes), settings_));
+    if (admission.known) admission.rejection = accepted_before();
     out = {admission.rejection, admission.client, admission.next};
   } else {
     const auto mask = masks_.find(*verdict.mask);

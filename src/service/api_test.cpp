@@ -279,6 +279,21 @@ TEST_F(ApiTest, EnrolmentNeedsACodeAndTheKey) {
   EXPECT_EQ(reason(post(paths::kClients, enrolment(code(), elsewhere, bert_))), "malformed");
 }
 
+// With the provider's signature it has to be an entry that the log takes and auditors can read.
+TEST_F(ApiTest, AnEnrolmentThatCannotBeLoggedIsRefused) {
+  Envelope envelope = *sign_envelope(client_notice(kAnna, anna_).encode(), anna_);
+  const Envelope plain = envelope;
+  while (envelope.signatures.size() < Envelope::kMaxSignatures) envelope.signatures.push_back({"", Bytes(64)});
+  EXPECT_EQ(reason(post(paths::kClients, EnrolmentRequest{code(), envelope}.encode())), "too-large");
+  envelope = plain;
+  Bytes padded = envelope.payload;
+  padded.insert(padded.end() - 1, 48'900, ' ');
+  envelope = *sign_envelope(padded, anna_);
+  ASSERT_LE(envelope.encode().size(), kMaxEntryBytes);
+  EXPECT_EQ(reason(post(paths::kClients, EnrolmentRequest{"", envelope}.encode())), "too-large");
+  EXPECT_EQ(post(paths::kClients, EnrolmentRequest{code(), plain}.encode()).status, 201U);
+}
+
 TEST_F(ApiTest, AKeyIsReplacedByOneThatTheOldOneSigned) {
   enrol(kAnna, anna_);
   enrol(kBert, bert_);

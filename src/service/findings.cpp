@@ -1,6 +1,7 @@
 #include "service/findings.h"
 
 #include "base/first_error.h"
+#include "exchange/signed_file.h"
 #include "parties/admission.h"
 #include "parties/judge.h"
 
@@ -8,77 +9,19 @@ namespace zkapex {
 
 namespace {
 
-// What the client signed of its file. The verdict repeats it, whatever the file turns out to be.
-struct Said {
-  Digest registration{};
-  std::optional<Digest> start;  // of an update or a submission
-};
-
-Result<Said> said_of(const Case& one) {
-  const Bytes& entry = one.job.delivery.announced.entry;
+// The verdict repeats it, whatever the file turns out to be.
+Result<SignedFor> said_of(const Case& one) {
+  const Announcement& announced = one.job.delivery.announced;
+  const Bytes& entry = announced.entry;
   ZKAPEX_TRY(const Envelope envelope, Envelope::decode({reinterpret_cast<const char*>(entry.data()), entry.size()}));
   ZKAPEX_TRY(const Statement statement, decode_statement(envelope.payload));
-  if (const auto* notice = std::get_if<RegistrationNotice>(&statement)) return Said{notice->registration, {}};
+  if (const auto* notice = std::get_if<RegistrationNotice>(&statement))
+    return SignedFor{announced.client, notice->registration, {}};
   if (const auto* notice = std::get_if<UpdateNotice>(&statement))
-    return Said{notice->registration, notice->starts_from};
+    return SignedFor{announced.client, notice->registration, notice->starts_from};
   if (const auto* notice = std::get_if<SubmissionNotice>(&statement))
-    return Said{notice->registration, notice->starts_from};
+    return SignedFor{announced.client, notice->registration, notice->starts_from};
   return error("what waits for a verdict was announced by no statement of a client");
-}
-
-// The same of the file itself.
-Said said_by(const RegistrationFile& file) { return {file.digest(), {}}; }
-Said said_by(const UpdateFile& file) { return {file.registration, file.model}; }
-Said said_by(const ProofFile& file) { return {file.registration, file.model}; }
-
-// The file, unless it can be read and is not what the client signed.
-template <class File>
-Result<Bytes, Rejection> own_file(const Case& one, const Said& said) {
-  const Result<File> decoded = File::decode(one.file);
-  if (!decoded) return one.file;
-  if (decoded->client != one.job.delivery.announced.client)
-    return Rejection{Reason::kClient, "the file is of another client than the one that signed for it"};
-  const Said own = said_by(*decoded);
-  if (own.registration != said.registration)
-    return Rejection{Reason::kRegistration, "the file is under another registration than its statement says"};
-  if (own.start != said.start)
-    return Rejection{Reason::kModel, "the file starts from another model than its statement says"};
-  return one.file;
-}
-
-Result<Finding> examine_registration(const StoreRecords& records, const BaseRows* base, const Case& one,
-                                     const WorkSettings& settings) {
-  ZKAPEX_TRY(const Said said, said_of(one));
-  ZKAPEX_TRY(Admission admission, admit(records, base, own_file<RegistrationFile>(one, said), settings));
-  if (admission.known) return error("a registration that waits for its verdict is in the records already");
-  return Finding{std::move(admission.rejection), said.registration, said.start};
-}
-
-Result<Finding> examine_update(const StoreRecords& records, const BaseRows* base, const Case& one,
-                               const WorkSettings& settings) {
-  ZKAPEX_TRY(const Said said, said_of(one));
-  ZKAPEX_TRY(UpdateAdmission admission, admit_update(records, base, own_file<UpdateFile>(one, said), settings));
-  if (admission.known) admission.rejection = Rejection{Reason::kModel, "this very update was accepted before"};
-  return Finding{std::move(admission.rejection), said.registration, said.start};
-}
-
-Result<std::vector<Finding>> examine_submissions(const StoreRecords& records, std::span<const Case> cases,
-                                                 const WindowInfo& window, const WorkSettings& settings) {
-  ZKAPEX_TRY(const Mask mask, records.mask(window.id, window.mask));
-  std::vector<Said> said;
-  for (const Case& one : cases) {
-    ZKAPEX_TRY(Said signed_for, said_of(one));
-    said.push_back(std::move(signed_for));
-  }
-  std::vector<Submission> submissions;
-  for (size_t k = 0; k < cases.size(); ++k)
-    submissions.emplace_back([&cases, &said, k] { return own_file<ProofFile>(cases[k], said[k]); });
-  ZKAPEX_TRY(const std::vector<Judgement> judgements, judge(records, mask, submissions, settings));
-  ZKAPEX_CHECK(record(records, mask, judgements));
-  std::vector<Finding> out;
-  for (size_t k = 0; k < cases.size(); ++k)
-    out.push_back({judgements[k].rejection, said[k].registration, said[k].start});
-  return out;
 }
 
 StatementKind statement_kind(DeliveryKind kind) {
@@ -91,6 +34,47 @@ StatementKind statement_kind(DeliveryKind kind) {
       break;
   }
   return StatementKind::kSubmission;
+}
+
+Result<Bytes, Rejection> own_file(const Case& one, const SignedFor& said) {
+  if (auto rejection = not_what_was_signed(statement_kind(one.job.delivery.announced.kind), one.file, said))
+    return *std::move(rejection);
+  return one.file;
+}
+
+Result<Finding> examine_registration(const StoreRecords& records, const BaseRows* base, const Case& one,
+                                     const WorkSettings& settings) {
+  ZKAPEX_TRY(const SignedFor said, said_of(one));
+  ZKAPEX_TRY(Admission admission, admit(records, base, own_file(one, said), settings));
+  if (admission.known) return error("a registration that waits for its verdict is in the records already");
+  return Finding{std::move(admission.rejection), said.registration, said.start};
+}
+
+Result<Finding> examine_update(const StoreRecords& records, const BaseRows* base, const Case& one,
+                               const WorkSettings& settings) {
+  ZKAPEX_TRY(const SignedFor said, said_of(one));
+  ZKAPEX_TRY(UpdateAdmission admission, admit_update(records, base, own_file(one, said), settings));
+  if (admission.known) admission.rejection = accepted_before();
+  return Finding{std::move(admission.rejection), said.registration, said.start};
+}
+
+Result<std::vector<Finding>> examine_submissions(const StoreRecords& records, std::span<const Case> cases,
+                                                 const WindowInfo& window, const WorkSettings& settings) {
+  ZKAPEX_TRY(const Mask mask, records.mask(window.id, window.mask));
+  std::vector<SignedFor> said;
+  for (const Case& one : cases) {
+    ZKAPEX_TRY(SignedFor signed_for, said_of(one));
+    said.push_back(std::move(signed_for));
+  }
+  std::vector<Submission> submissions;
+  for (size_t k = 0; k < cases.size(); ++k)
+    submissions.emplace_back([&cases, &said, k] { return own_file(cases[k], said[k]); });
+  ZKAPEX_TRY(const std::vector<Judgement> judgements, judge(records, mask, submissions, settings));
+  ZKAPEX_CHECK(record(records, mask, judgements));
+  std::vector<Finding> out;
+  for (size_t k = 0; k < cases.size(); ++k)
+    out.push_back({judgements[k].rejection, said[k].registration, said[k].start});
+  return out;
 }
 
 // As long as a statement may have it, and cut between characters.

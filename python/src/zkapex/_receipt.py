@@ -50,6 +50,8 @@ def check_receipt(receipt: Data, policy: PathLike, *, deployment: Data | None = 
     >>> shown = zkapex.check_receipt("verdict.tlog-proof", "policy", deployment="deployment.tlog-proof")
     >>> shown.provider_checked and shown.passed
     """
+    if deployment is not None and not len(bytes_of(deployment)):
+        raise ValueError("the deployment's receipt is empty")
     kept = []
 
     def buffer(data: Data | None) -> Buffer:
