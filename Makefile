@@ -15,7 +15,7 @@ help: ## this list
 deps: ## install the packages that building and testing need, if any is missing
 	@scripts/install-deps build learning test
 
-build: ## build the program build/zkapex
+build: ## build the program build/zkapex, and those beside it that it hands over to
 	@scripts/install-deps build learning
 	@scripts/build release zkapex
 
@@ -25,7 +25,7 @@ install: build ## install programs, library, zkapex(1) and documents under PREFI
 	@scripts/man-page build/zkapex >build/zkapex.1
 	@cmake --install build --prefix "$(PREFIX)"
 
-demo: build ## the whole story on real images, six to eight minutes; then look at demo-out/report.html
+demo: build ## the whole story on real images (demo-out/report.html), six to eight minutes, then the same through the service
 	@build/zkapex demo --force
 	@scripts/demo-service build/zkapex demo-out
 
@@ -40,7 +40,7 @@ soak: ## a provider and agents for SOAK_MINUTES (default 5), all of whom are kil
 	@scripts/build core zkapex
 	@scripts/soak-service build/core/zkapex $(SOAK_MINUTES)
 
-test: deps format-check ## formatting, all tests, then all but sweeps and benchmarks under the address and undefined-behaviour sanitizers
+test: deps format-check ## formatting, all tests, then all but those of libtorch, the service, sweeps and benchmarks under sanitizers
 	@scripts/build release
 	@scripts/run-tests release
 	@scripts/build asan
@@ -60,7 +60,7 @@ python-test: ## the Python package with PyTorch: installs it under build/, then 
 	@scripts/python-environment transformers peft
 	@scripts/run-python-tests
 
-examples: ## run what is in examples/
+examples: ## run the examples in Python (make test has that in C)
 	@scripts/install-deps build python
 	@scripts/python-environment transformers peft 'flwr[simulation]'
 	@scripts/run-examples
@@ -76,7 +76,7 @@ core: ## build the program without libtorch, as it goes on a device: build/core/
 	@scripts/install-deps build
 	@scripts/build core zkapex
 
-tsan: deps ## all tests under the thread sanitizer
+tsan: deps ## all tests that need no libtorch under the thread sanitizer
 	@scripts/build tsan
 	@scripts/run-tests tsan
 
