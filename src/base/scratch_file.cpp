@@ -7,15 +7,19 @@
 #include <system_error>
 #include <utility>
 
+#include "base/temporaries.h"
+
 namespace zkapex {
 
 Result<ScratchFile> ScratchFile::in(const Path& folder) {
-  std::string name = (folder / "scratch-XXXXXX").string();
-  const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);  // mode 0600
-  if (descriptor < 0) {
-    return error("cannot make a scratch file in {}: {}", folder.string(), std::generic_category().message(errno));
+  int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);  // never has a name
+  if (descriptor < 0 && errno == EOPNOTSUPP) {  // by that file system: a name for a moment
+    ZKAPEX_TRY(TemporaryName name, TemporaryName::beside(folder / "scratch"));
+    descriptor = ::open(name.path().c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    if (descriptor >= 0) name.remove();
   }
-  ::unlink(name.c_str());
+  if (descriptor < 0)
+    return error("cannot make a scratch file in {}: {}", folder.string(), std::generic_category().message(errno));
   return ScratchFile(descriptor, folder);
 }
 
