@@ -34,6 +34,8 @@ struct UpdateFolder {
 
   [[nodiscard]] Path order() const { return folder / "order.json"; }
   [[nodiscard]] Path failure() const { return folder / "failure.txt"; }
+  [[nodiscard]] Path refused() const { return folder / "refused.json"; }  // the statement, where a window came first
+  [[nodiscard]] Path aside() const { return folder / "set-aside"; }       // states after what was sent and refused
   [[nodiscard]] DeliveryFiles delivery() const;
   // None where no update was ordered.
   [[nodiscard]] Result<std::optional<UpdateState>> state() const;

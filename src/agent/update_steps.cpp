@@ -41,10 +41,12 @@ Result<UpdateStep> UpdateSteps::advance(const LogSight& sight, UnixTime now) {
     case UpdateState::kAccepted:
       return accept();
     case UpdateState::kRejected:
+      ZKAPEX_CHECK(drop_pending());
+      break;
     case UpdateState::kFailed:
+      ZKAPEX_CHECK(put_away_pending());
       break;
   }
-  ZKAPEX_CHECK(drop_pending());
   return end(*state);
 }
 
@@ -53,6 +55,27 @@ Status UpdateSteps::remove(const Path& file) {
   if (!std::filesystem::remove(file, failed) && !failed) return Done{};
   if (failed) return error("cannot remove {}: {}", file.string(), failed.message());
   changed();
+  return Done{};
+}
+
+// What was sent stays, aside: a refusal is not signed, so the provider may have the update all the same, and accept it.
+// Then this is the only way on.
+Status UpdateSteps::put_away_pending() {
+  std::error_code failed;
+  if (!std::filesystem::exists(update_.delivery().statement, failed) &&
+      !std::filesystem::exists(update_.refused(), failed))
+    return drop_pending();
+  const ClientFolder client{folder_.client()};
+  ZKAPEX_TRY(const FolderLock lock, FolderLock::take(client.folder));
+  ZKAPEX_TRY(const std::vector<std::string> attempts, pending_updates(client));
+  for (const std::string& attempt : attempts) {
+    ZKAPEX_CHECK(make_private_folder(update_.aside()));
+    const Path to = update_.aside() / attempt;
+    std::filesystem::rename(client.pending_updates() / attempt, to, failed);
+    if (failed) return error("cannot keep the update {} as {}: {}", attempt, to.string(), failed.message());
+    ZKAPEX_CHECK(flush_folder_of(to));
+    changed();
+  }
   return Done{};
 }
 
@@ -84,11 +107,11 @@ Status UpdateSteps::set_back() {
   ZKAPEX_TRY(const std::optional<UpdateState> state, update_.state());
   if (!state) return Done{};
   ZKAPEX_CHECK(remove(update_.delivery().file));
-  return drop_pending();
+  return put_away_pending();
 }
 
 Result<UpdateStep> UpdateSteps::compute() {
-  ZKAPEX_CHECK(drop_pending());  // of a run that was stopped
+  ZKAPEX_CHECK(put_away_pending());  // of a run that was stopped
   ZKAPEX_CHECK(drop_missed_windows());
   ZKAPEX_TRY(const UpdateOrder order, read_order(update_));
   WorkSettings settings = settings_;
@@ -140,13 +163,16 @@ Result<UpdateStep> UpdateSteps::hand_in() {
   return moved_to(UpdateState::kReceived);
 }
 
-// What the provider has signed for, or holds, is not refused: this was never handed in.
+// What the provider has signed for, or holds, is not refused.
 Result<UpdateStep> UpdateSteps::refused(const Problem& problem) {
   const DeliveryFiles files = update_.delivery();
   std::error_code failed;
   if (std::filesystem::exists(files.received, failed)) return as_error(problem);
   if (problem.kind == ProblemKind::kWindowOpen) {
-    ZKAPEX_CHECK(remove(files.statement));
+    std::filesystem::rename(files.statement, update_.refused(), failed);
+    if (failed) return error("cannot rename {}: {}", files.statement.string(), failed.message());
+    ZKAPEX_CHECK(flush_folder_of(files.statement));
+    changed();
     return UpdateStep{UpdateKind::kRefused};
   }
   ZKAPEX_CHECK(fail(as_error(problem).message));

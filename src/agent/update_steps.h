@@ -46,6 +46,7 @@ class UpdateSteps {
 
   [[nodiscard]] Result<UpdateStep> refused(const Problem& problem);
   [[nodiscard]] Status fail(const std::string& why);
+  [[nodiscard]] Status put_away_pending();
   [[nodiscard]] Status drop_pending();
   [[nodiscard]] Status drop_missed_windows();
   [[nodiscard]] Status remove(const Path& file);

@@ -38,6 +38,13 @@ class UpdateTest : public AgentTest {
   }
   static Sha256::Digest last_update() { return read_secret_header(ClientFolder{folder().client()}.secret())->update; }
   static size_t pending_update_count() { return pending_updates(ClientFolder{folder().client()})->size(); }
+  // What was sent and refused, by whomever: the state after it is still here.
+  static bool is_kept() {
+    for (const auto& attempt : std::filesystem::directory_iterator(folder().updates() / "1" / "set-aside")) {
+      if (std::filesystem::exists(attempt.path() / "secret.zka")) return true;
+    }
+    return false;
+  }
   size_t update_verdicts(bool passed) {
     size_t out = 0;
     for (const VerdictNotice& verdict : provider_->notices<VerdictNotice>())
@@ -188,6 +195,7 @@ TEST_F(UpdateTest, AWindowThatComesBetweenIsAnsweredFirst) {
     EXPECT_EQ(verdicts("w1", false), 0U);
     EXPECT_EQ(updates(), Lines{"failed"});  // its weights are not zero where the window's are
     EXPECT_EQ(pending_update_count(), 0U);
+    EXPECT_TRUE(is_kept());
   }
 }
 
@@ -219,6 +227,7 @@ TEST_F(UpdateTest, WhatTheProviderWillNotHaveEnds) {
   rounds(1);
   EXPECT_EQ(updates(), Lines{"failed"});
   EXPECT_NE(read_status(folder())->updates.front().reason.find("no room"), std::string::npos);
+  EXPECT_TRUE(is_kept());
   provider_->intercept = {};
   do_window("w1");
 }
