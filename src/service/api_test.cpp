@@ -287,7 +287,7 @@ TEST_F(ApiTest, AnEnrolmentThatCannotBeLoggedIsRefused) {
   EXPECT_EQ(reason(post(paths::kClients, EnrolmentRequest{code(), envelope}.encode())), "too-large");
   envelope = plain;
   Bytes padded = envelope.payload;
-  padded.insert(padded.end() - 1, 48'900, ' ');
+  padded.insert(padded.end() - 1, 48'500, ' ');
   envelope = *sign_envelope(padded, anna_);
   ASSERT_LE(envelope.encode().size(), kMaxEntryBytes);
   EXPECT_EQ(reason(post(paths::kClients, EnrolmentRequest{"", envelope}.encode())), "too-large");

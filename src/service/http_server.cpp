@@ -152,10 +152,12 @@ size_t HttpServer::connections() const { return state_->shared->connections.load
 bool HttpServer::drain(std::chrono::milliseconds patience) {
   state_->shared->draining.store(true);
   state_->stop_accepting();
-  for (const auto& connection : state_->living()) connection->close_if_idle();
   const auto end = std::chrono::steady_clock::now() + patience;
-  while (connections() > 0 && std::chrono::steady_clock::now() < end)
+  while (connections() > 0 && std::chrono::steady_clock::now() < end) {
+    // Again and again: some were being accepted just then.
+    for (const auto& connection : state_->living()) connection->close_if_idle();
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   const bool all = connections() == 0;
   for (const auto& connection : state_->living()) connection->cut();
   return all;
