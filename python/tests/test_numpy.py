@@ -140,6 +140,8 @@ class WithNumPy(unittest.TestCase):
         self.assertFalse(zkapex.check_receipt(receipt, policy, entry=b"another"))
         with self.assertRaisesRegex(zkapex.Error, "no receipt"):
             zkapex.check_receipt(b"hello", policy)
+        with self.assertRaisesRegex(ValueError, "is empty"):  # not taken for one that was not given
+            zkapex.check_receipt(receipt, policy, deployment=b"")
 
     def test_the_command_unlearns_to_the_same_model(self):
         client = self.register()

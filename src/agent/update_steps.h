@@ -10,7 +10,7 @@ struct UpdateStep {
   enum class Kind {
     kMoved,    // to `state`
     kWaits,    // for its verdict
-    kRefused,  // a window has to be answered first; the provider has nothing of it
+    kRefused,  // a window has to be answered first
     kNone,     // no update was ordered
   } kind = Kind::kNone;
   UpdateState state = UpdateState::kOrdered;
@@ -33,7 +33,8 @@ class UpdateSteps {
   // One state further, if it can be. While it is not sent, for when no window is open. An error: it stays where it is,
   // and may be tried again.
   [[nodiscard]] Result<UpdateStep> advance(const LogSight& sight, UnixTime now);
-  // A window comes first: what was computed goes, the order stays. For an update that is not sent.
+  // A window comes first: what was computed goes, or aside if it was sent and refused; the order stays. For an update
+  // that is not sent.
   [[nodiscard]] Status set_back();
 
  private:
