@@ -79,7 +79,7 @@ Result<Path> Vision::personalized(const Path& from, const std::string& label) {
     if (how.method == Method::kAdaptFormer) {
       AdaptFormerOptions branches = how.adaptformer;
       branches.seed = seed(kBranches);
-      add_adaptformer(*model, branches);
+      ZKAPEX_CHECK(add_adaptformer(*model, branches));
     } else if (how.method == Method::kLora) {
       LoraOptions branches = how.lora;
       branches.seed = seed(kBranches);

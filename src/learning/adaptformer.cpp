@@ -14,7 +14,10 @@ namespace {
 constexpr const char* kDescription = "adaptformer.json";
 }  // namespace
 
-void add_adaptformer(Model& model, const AdaptFormerOptions& options) {
+Status add_adaptformer(Model& model, const AdaptFormerOptions& options) {
+  if (options.bottleneck <= 0 || options.bottleneck > (1 << 20)) {
+    return error("a bottleneck of {} is not a size", options.bottleneck);
+  }
   const at::NoGradGuard no_grad;
   at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(options.seed);
   const int64_t width = model.config().hidden, narrow = options.bottleneck;
@@ -33,6 +36,7 @@ void add_adaptformer(Model& model, const AdaptFormerOptions& options) {
     branch.scale = options.scale;
     model.adapters().push_back(std::move(branch));
   }
+  return Done{};
 }
 
 bool is_of_branch(std::string_view name) { return name.starts_with("adaptformer."); }
@@ -62,10 +66,8 @@ Status load_adaptformer(Model& model, const std::filesystem::path& directory, co
   AdaptFormerOptions options;
   ZKAPEX_TRY(options.bottleneck, json_value<int64_t>(description, "bottleneck"));
   ZKAPEX_TRY(options.scale, json_value<double>(description, "scale"));
-  if (options.bottleneck <= 0 || options.bottleneck > (1 << 20)) {
-    return error("{}: 'bottleneck' is {}, not a size", kDescription, options.bottleneck);
-  }
-  add_adaptformer(model, options);
+  const Status added = add_adaptformer(model, options);
+  if (!added.ok()) return added.error().within(kDescription);
   std::optional<Checkpoint> own;
   if (!weights.find(model.adapters().front().down.name + ".weight")) {
     ZKAPEX_TRY(own, Checkpoint::open(directory / kBranchesFile));

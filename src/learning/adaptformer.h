@@ -15,7 +15,7 @@ struct AdaptFormerOptions {
 };
 
 // Down-projections uniform after Kaiming, up-projections zero: the model computes the same until trained.
-void add_adaptformer(Model& model, const AdaptFormerOptions& options);
+Status add_adaptformer(Model& model, const AdaptFormerOptions& options);
 
 [[nodiscard]] std::vector<Parameter> adaptformer_parameters(const Model& model);
 

@@ -14,7 +14,7 @@ using testing::refusal;
 TEST(AdaptFormer, RefusesFilesThatDoNotFit) {
   const TemporaryDirectory directory("adaptformer");
   const auto model = tiny_vit(1);
-  add_adaptformer(*model, {.bottleneck = 1});
+  ASSERT_TRUE(add_adaptformer(*model, {.bottleneck = 1}).ok());
   ASSERT_TRUE(save_model(*model, directory.path()).ok());
   const auto with_bottleneck = [&](int64_t size) {
     const nlohmann::json description = {{"bottleneck", size}, {"scale", 0.1}};
@@ -22,8 +22,8 @@ TEST(AdaptFormer, RefusesFilesThatDoNotFit) {
     return refusal(load_model(directory.path()));
   };
   EXPECT_EQ(with_bottleneck(1), "(accepted)");
-  EXPECT_NE(with_bottleneck(0).find("'bottleneck' is 0, not a size"), std::string::npos);
-  EXPECT_NE(with_bottleneck((1 << 20) + 1).find("'bottleneck' is 1048577, not a size"), std::string::npos);
+  EXPECT_NE(with_bottleneck(0).find("adaptformer.json: a bottleneck of 0 is not a size"), std::string::npos);
+  EXPECT_NE(with_bottleneck((1 << 20) + 1).find("a bottleneck of 1048577 is not a size"), std::string::npos);
   // One row would be spread over two.
   EXPECT_NE(with_bottleneck(2).find("'adaptformer.0.down.weight' does not fit adaptformer.json"), std::string::npos);
 }

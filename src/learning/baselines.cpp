@@ -70,9 +70,8 @@ Status follow(const Model& model, const Recipe& recipe, const BaselineOptions& o
 }  // namespace
 
 Status BaselineOptions::check() const {
-  if (epochs <= 0 || forget_batch <= 0 || retain_batch <= 0 || !(rate > 0)) {
-    return error("epochs, batches and the learning rate must be positive");
-  }
+  if (epochs <= 0 || forget_batch <= 0 || retain_batch <= 0) return error("epochs and batches must be positive");
+  if (!(rate > 0) || !std::isfinite(rate)) return error("a learning rate of {} is not positive and finite", rate);
   return Done{};
 }
 

@@ -25,7 +25,7 @@ TEST(Drift, IsTheLargestOfEachKind) {
   model->parameters().find(weights[1])->mul_(0.5);
   Tensor bias = *model->parameters().find("classifier.bias");
   bias.add_(0.125);
-  add_adaptformer(*model, {.bottleneck = 2});
+  ASSERT_TRUE(add_adaptformer(*model, {.bottleneck = 2}).ok());
   model->adapters().front().up.bias.fill_(3);
   const auto drift = drift_from(*base, *model);
   ASSERT_TRUE(drift.ok()) << drift.error().message;

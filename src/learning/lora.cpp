@@ -53,6 +53,7 @@ struct PeftConfig {
     ZKAPEX_TRY(const double r, pattern_value(rank_pattern, module, rank));
     if (static_cast<double>(found_rank) != r)
       return error("'{}' has rank {}, the configuration says {}", module, found_rank, r);
+    if (found_rank == 0) return error("'{}' has rank 0", module);
     ZKAPEX_TRY(const double a, pattern_value(alpha_pattern, module, alpha));
     return a / (rank_stabilized ? std::sqrt(r) : r);
   }
@@ -65,6 +66,7 @@ Result<PeftConfig> parse_config(const json& document) {
   ZKAPEX_TRY(out.rank, json_value<double>(document, "r"));
   ZKAPEX_TRY(out.alpha, json_value<double>(document, "lora_alpha"));
   ZKAPEX_TRY(out.dropout, json_value_or<double>(document, "lora_dropout", 0.0));
+  if (!(out.dropout >= 0 && out.dropout < 1)) return error("'lora_dropout' is {}, not a share", out.dropout);
   ZKAPEX_TRY(out.rank_stabilized, json_value_or<bool>(document, "use_rslora", false));
   ZKAPEX_TRY(out.transposed, json_value_or<bool>(document, "fan_in_fan_out", false));
   ZKAPEX_TRY(const bool dora, json_value_or<bool>(document, "use_dora", false));

@@ -104,6 +104,8 @@ TEST_F(PeftFiles, ConfigurationsThatAreRefused) {
            {{{"peft_type", "LOHA"}}, "type 'LOHA' is not LoRA"},
            {{{"use_dora", true}}, "are not supported"},
            {{{"lora_bias", true}}, "are not supported"},
+           {{{"lora_dropout", 7}}, "'lora_dropout' is 7, not a share"},
+           {{{"lora_dropout", -1}}, "'lora_dropout' is -1, not a share"},
            {{{"r", 16}}, "has rank 4, the configuration says 16"},
            {{{"rank_pattern", {{"(", 4}}}}, "'(' is not a pattern with a number"},
            {{{"alpha_pattern", {{".*", "much"}}}}, "'.*' is not a pattern with a number"},
@@ -126,6 +128,7 @@ TEST_F(PeftFiles, MatricesThatAreRefused) {
            {pair("stranger"), "does not start with"}}) {
     EXPECT_NE(load_tensors(tensors).find(part), std::string::npos) << load_tensors(tensors);
   }
+  EXPECT_NE(load({{"r", 0}}, pair(kModule, {0, 16}, {24, 0})).find("has rank 0"), std::string::npos);
 }
 
 TEST_F(PeftFiles, ModulesInFullThatAreRefused) {

@@ -169,9 +169,13 @@ TEST_F(Metrics, BaselinesRefuseWhatCannotWork) {
   const Samples forget = samples(0, 10), retain = samples(10, 40);
   const auto model = plain_model(1);
   const std::string rule = "must be positive";
-  for (const BaselineOptions& options :
-       {BaselineOptions{.epochs = 0}, {.rate = 0}, {.forget_batch = -1}, {.retain_batch = -1}}) {
+  for (const BaselineOptions& options : {BaselineOptions{.epochs = 0}, {.forget_batch = -1}, {.retain_batch = -1}}) {
     EXPECT_NE(refusal(gradient_ascent(*model, forget, options)).find(rule), std::string::npos) << options.text();
+  }
+  for (const double rate : {0.0, std::numeric_limits<double>::infinity()}) {
+    EXPECT_NE(refusal(gradient_ascent(*model, forget, {.rate = rate})).find("not positive and finite"),
+              std::string::npos)
+        << rate;
   }
   EXPECT_NE(refusal(neggrad_plus(*model, forget, retain, 0.9, {.epochs = 0})).find(rule), std::string::npos);
   ScrubOptions none;

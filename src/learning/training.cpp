@@ -23,7 +23,7 @@ Result<Method> method_named(std::string_view name) {
 
 Status TrainingOptions::check() const {
   if (epochs <= 0 || batch <= 0) return error("epochs and batch must be positive");
-  if (!(rate > 0) || !std::isfinite(rate)) return error("a learning rate of {} is not positive", rate);
+  if (!(rate > 0) || !std::isfinite(rate)) return error("a learning rate of {} is not positive and finite", rate);
   if (!(warmup >= 0 && warmup < 1)) return error("a warm-up of {} is not a fraction of the steps", warmup);
   if (!(layer_decay > 0 && layer_decay <= 1)) return error("a layer decay of {} is not in (0, 1]", layer_decay);
   return Done{};

@@ -156,7 +156,9 @@ TEST_F(Training, AdaptersLeaveTheBackboneAlone) {
     if (method == Method::kLora) {
       ASSERT_TRUE(add_lora(*model, {.rank = 4, .seed = 2}).ok());
     }
-    if (method == Method::kAdaptFormer) add_adaptformer(*model, {.bottleneck = 4, .seed = 2});
+    if (method == Method::kAdaptFormer) {
+      ASSERT_TRUE(add_adaptformer(*model, {.bottleneck = 4, .seed = 2}).ok());
+    }
     EXPECT_TRUE(at::equal(model->logits(image), original->logits(image)));  // nothing changes until trained
     ASSERT_TRUE(train(*model, samples(0, 50), method, {.epochs = 2, .rate = 1e-2}).ok());
     EXPECT_FALSE(at::equal(model->logits(image), original->logits(image)));

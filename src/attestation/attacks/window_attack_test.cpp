@@ -234,7 +234,7 @@ TEST_F(WindowAttack, MaskOnlyLiesInBothModelsThatCancel) {
 // What a window's verifier sees can be made without a witness.
 TEST_F(WindowAttack, WindowsCanBeSimulated) {
   std::mt19937_64 rng(5);
-  for (const Operator op : {Operator::kGroupObs, Operator::kMaskOnly}) {
+  for (const Operator op : {Operator::kGroupObs, Operator::kGuided, Operator::kMaskOnly}) {
     const TestWindow window({.rows_per_segment = 2, .op = op}, pool_);
     const WindowStatement statement = window.statement();
     const WindowPlan plan = window.plan();
@@ -243,7 +243,7 @@ TEST_F(WindowAttack, WindowsCanBeSimulated) {
 }
 
 TEST_F(WindowAttack, TwoProofsOfOneWindowShareNothing) {
-  for (const Operator op : {Operator::kGroupObs, Operator::kMaskOnly}) {
+  for (const Operator op : {Operator::kGroupObs, Operator::kGuided, Operator::kMaskOnly}) {
     const TestWindow window({.rows_per_segment = 2, .op = op}, pool_);
     expect_nothing_shared({window.prove(pool_)->proof, window.prove(pool_)->proof});
   }

@@ -73,7 +73,7 @@ Result<Session> open_training_session(const TrainFlags& flags) {
 
 Status add_adapters(Model& model, Method method, const TrainFlags& flags) {
   if (method == Method::kLora) return add_lora(model, flags.lora);
-  if (method == Method::kAdaptFormer) add_adaptformer(model, flags.adaptformer);
+  if (method == Method::kAdaptFormer) return add_adaptformer(model, flags.adaptformer);
   return Done{};
 }
 
