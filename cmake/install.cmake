@@ -1,18 +1,20 @@
 # What `make install` puts where: the programs, zkapex(1), the documents, and the library for CMake's find_package.
-install(TARGETS zkapex zkapex-network RUNTIME)
-if(ZKAPEX_LEARNING)
-  install(TARGETS zkapex-learning RUNTIME)
+if(ZKAPEX_PROGRAMS)
+  install(TARGETS zkapex zkapex-network RUNTIME)
+  if(ZKAPEX_LEARNING)
+    install(TARGETS zkapex-learning RUNTIME)
+  endif()
+  install(FILES ${CMAKE_BINARY_DIR}/zkapex.1 TYPE MAN PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ
+    RENAME man1/zkapex.1)
+  # The agent for a user's systemd.
+  foreach(unit zkapex-agent zkapex-agent-once)
+    configure_file(systemd/${unit}.service.in ${CMAKE_BINARY_DIR}/systemd/${unit}.service @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/systemd/${unit}.service DESTINATION lib/systemd/user)
+  endforeach()
+  install(FILES systemd/zkapex-agent-once.timer DESTINATION lib/systemd/user)
 endif()
-install(FILES ${CMAKE_BINARY_DIR}/zkapex.1 TYPE MAN PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ
-  RENAME man1/zkapex.1)
 install(FILES README.md LICENSE TYPE DOC)
 install(DIRECTORY docs TYPE DOC)
-# The agent for a user's systemd.
-foreach(unit zkapex-agent zkapex-agent-once)
-  configure_file(systemd/${unit}.service.in ${CMAKE_BINARY_DIR}/systemd/${unit}.service @ONLY)
-  install(FILES ${CMAKE_BINARY_DIR}/systemd/${unit}.service DESTINATION lib/systemd/user)
-endforeach()
-install(FILES systemd/zkapex-agent-once.timer DESTINATION lib/systemd/user)
 
 # The library is what clients and providers do, and what that stands on. Includes are as in the sources:
 # "parties/client.h".
