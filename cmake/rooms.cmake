@@ -142,7 +142,7 @@ zkapex_room(exchange ROOMS log parties TESTING log)
 if(ZKAPEX_PROGRAMS)
   zkapex_room(agent ROOMS exchange LIBRARIES CURL::libcurl TESTING attestation)
 endif()
-zkapex_room(capi ROOMS exchange TESTING attestation)
+zkapex_room(capi ROOMS exchange TESTING attestation log)
 target_include_directories(zkapex_capi PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 if(NOT ZKAPEX_SANITIZE)  # whose tests have no use for it
   include(cmake/capi.cmake)
