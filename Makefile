@@ -6,7 +6,7 @@ export JOBS
 SOURCES = $(shell find src include examples -name '*.h' -o -name '*.cpp' -o -name '*.c')
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build install core demo demo-service soak test arm64-test arm64-quick-test python-test examples deb deb-test tsan bench lint format format-check fuzz interop mutants clean
+.PHONY: help deps build install core demo demo-service soak test arm64-test arm64-quick-test python-test examples deb deb-test wheel wheel-test tsan bench lint format format-check fuzz interop mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,11 +48,11 @@ test: deps format-check ## formatting, all tests, then all but those of libtorch
 
 arm64-test: ## cross-build for arm64 and run the tests of the core and of the commands under qemu
 	@scripts/install-deps build arm64
-	@scripts/run-arm64-tests
+	@scripts/run-arm64-tests core
 
 arm64-quick-test: ## the same for the arithmetic, the argument, and proofs that cross over only
 	@scripts/install-deps build arm64
-	@scripts/run-arm64-tests quick
+	@scripts/run-arm64-tests core quick
 
 python-test: ## the Python package with PyTorch: installs it under build/, then runs its tests and the tutorial
 	@scripts/install-deps build python
@@ -60,9 +60,9 @@ python-test: ## the Python package with PyTorch: installs it under build/, then 
 	@scripts/python-environment transformers peft
 	@scripts/run-python-tests
 
-examples: ## run the examples in Python (make test has that in C)
+examples: ## run the examples in Python and the notebook (make test has that in C)
 	@scripts/install-deps build python
-	@scripts/python-environment transformers peft 'flwr[simulation]'
+	@scripts/python-environment transformers peft 'flwr[simulation]' nbclient ipykernel
 	@scripts/run-examples
 
 deb: ## Debian packages of program and library, without libtorch: build/deb/*.deb
@@ -71,6 +71,14 @@ deb: ## Debian packages of program and library, without libtorch: build/deb/*.de
 
 deb-test: deb ## lintian, a second build that must give the same bytes, and a run in a new Debian (needs root)
 	@scripts/deb-test
+
+wheel: ## a Python package with all that it needs, for any Linux of these years: build/wheel/*.whl
+	@scripts/install-deps build python
+	@scripts/wheel build/wheel
+
+wheel-test: wheel ## a second build that must give the same bytes, and its tests in a new environment
+	@scripts/build core zkapex
+	@scripts/wheel-test
 
 core: ## build the program without libtorch, as it goes on a device: build/core/zkapex
 	@scripts/install-deps build

@@ -100,31 +100,34 @@ class Golden(unittest.TestCase):
 
     def check(self, name, model, batch):
         expected = zkapex.read_safetensors(TESTDATA / name / "expected.safetensors")
-        with tempfile.TemporaryDirectory() as folder:
-            deployment = zt.Deployment.from_model(model, Path(folder) / "d.zka", block=16)
-            names = [tensor.name for tensor in deployment.covered]
-            scores = zt.saliency(model, [batch], deployment, chunk=3)
-            diagonal = {n: 0.0 for n in names}
-            count = 0
-            blocks = 0.0
-            first = next(k for k in expected if k.startswith("block_fisher.")).split(".", 1)[1]
-            for grads in zt.sample_gradients(model, batch, names, chunk=3):
-                count += len(grads[0])
-                for n, g in zip(names, grads):
-                    diagonal[n] = diagonal[n] + g.square().sum(0)
-                flat = grads[names.index(first)].flatten(1).double().unflatten(1, (-1, 16))
-                blocks = blocks + torch.einsum("sbi,sbj->bij", flat, flat)
-        # The reference is in single precision, whose rounding is half of that.
-        for n in names:
-            self.close(scores[n], expected[f"saliency.{n}"], 2e-6)
-            self.close(diagonal[n] / count, expected[f"fisher_diag.{n}"], 2e-6)
-        some = expected[f"block_fisher.{first}"]
-        self.close(blocks[:len(some)] / count, some, 2e-6)
-        # This one is not.
+        # In the reference's own precision; then without rounding of one's own, where the reference's is left.
+        self.check_single(expected, model, batch, 1e-6)
+        model.double()
+        batch = {key: value.double() if value.is_floating_point() else value for key, value in batch.items()}
+        first, blocks = self.check_single(expected, model, batch, 2e-6)
         exact = zkapex.read_safetensors(TESTDATA / name / "obs_delta_double.safetensors")[f"obs_delta.{first}"]
         theta, masks = zt.tensors_of(model)[first].reshape(-1, 16), expected[f"obs_mask.{first}"].reshape(-1, 16) != 0
-        self.close(torch.stack([obs_delta(f, t, torch.tensor(m)) for f, t, m in zip(blocks / count, theta, masks)]),
-                   exact, 1e-6)
+        self.close(torch.stack([obs_delta(f, t, torch.tensor(m)) for f, t, m in zip(blocks, theta, masks)]), exact,
+                   1e-6)
+
+    def check_single(self, expected, model, batch, tolerance):
+        """The numbers that the reference has in single precision. Gives the first matrix, and all its Fisher blocks."""
+        names = zt.covered_names(model)
+        with tempfile.TemporaryDirectory() as folder:
+            deployment = zt.Deployment.from_model(model, Path(folder) / "d.zka", block=16)
+            scores = zt.saliency(model, [batch], deployment, chunk=3)
+        parts = zip(*zt.sample_gradients(model, batch, names, chunk=3))
+        gradients = {n: torch.cat(part).double() for n, part in zip(names, parts)}
+        for n in names:
+            self.close(scores[n], expected[f"saliency.{n}"], tolerance)
+            self.close(gradients[n].mean(0), expected[f"grad.{n}"], tolerance)
+            self.close(gradients[n].square().mean(0), expected[f"fisher_diag.{n}"], tolerance)
+        first = next(k for k in expected if k.startswith("block_fisher.")).split(".", 1)[1]
+        flat = gradients[first].flatten(1).unflatten(1, (-1, 16))
+        blocks = torch.einsum("sbi,sbj->bij", flat, flat) / len(flat)
+        some = expected[f"block_fisher.{first}"]
+        self.close(blocks[:len(some)], some, tolerance)
+        return first, blocks
 
     def close(self, mine, theirs, tolerance):
         theirs = torch.tensor(numpy.array(theirs)).double()
@@ -132,13 +135,12 @@ class Golden(unittest.TestCase):
 
     def test_vit(self):
         read = zkapex.read_safetensors(TESTDATA / "vit" / "input.safetensors")
-        self.check("vit", transformers.ViTForImageClassification.from_pretrained(TESTDATA / "vit").double().eval(),
-                   {"pixel_values": torch.tensor(numpy.array(read["pixel_values"])).double(),
-                    "labels": torch.tensor(numpy.array(read["labels"]))})
+        self.check("vit", transformers.ViTForImageClassification.from_pretrained(TESTDATA / "vit").eval(),
+                   {name: torch.tensor(numpy.array(read[name])) for name in ("pixel_values", "labels")})
 
     def test_opt(self):
         ids = torch.tensor(numpy.array(zkapex.read_safetensors(TESTDATA / "opt" / "input.safetensors")["input_ids"]))
-        self.check("opt", transformers.OPTForCausalLM.from_pretrained(TESTDATA / "opt").double().eval(),
+        self.check("opt", transformers.OPTForCausalLM.from_pretrained(TESTDATA / "opt").eval(),
                    {"input_ids": ids, "labels": ids})
 
 

@@ -1,4 +1,4 @@
-"""The code of docs/tutorial.md, block after block in one folder, as a reader would run it.
+"""The code of docs/tutorial.md, block after block in one folder, as a reader would run it, with `zkapex` on the path.
 
 Arguments: libzkapex.so; or --installed."""
 
@@ -31,7 +31,11 @@ class Tutorial(unittest.TestCase):
                     exec(compile(block, f"block {number} of tutorial.md", "exec"), names)
             finally:
                 os.chdir(before)
+                if "service" in names:
+                    names["service"].kill()
+                    names["service"].wait()
         self.assertTrue(names["verdict"].accepted)
+        self.assertTrue(names["shown"].passed)
 
 
 if __name__ == "__main__":
