@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
   const zkapex_status status = run(session, argc - 1, argv + 1);
   if (status == ZKAPEX_OK)
     printf("%s\n", zkapex_report(session));
-  else
+  else if (*zkapex_error_text(session) != '\0')
     fprintf(stderr, "\nclient: %s\n", zkapex_error_text(session));
   zkapex_free(session);
   return (int)status;
