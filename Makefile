@@ -107,7 +107,8 @@ fuzz: ## run every fuzzer for FUZZ_SECONDS (default 60) seconds each
 	@scripts/build fuzz
 	@scripts/run-fuzzers $(FUZZ_SECONDS)
 
-interop: deps ## other people's tools check logs and envelopes (needs Go 1.26 and Python's venv)
+interop: deps ## other people's tools check logs and envelopes (needs Go 1.26)
+	@scripts/install-deps python
 	@scripts/build release exchange_test
 	@scripts/interop
 

@@ -126,8 +126,10 @@ Status Agent::work(UnixTime now, Round& round) {
     tell({"log", {}, "split"});
     return Done{};
   }
-  ZKAPEX_TRY(const bool replaced, replace_key(folder_, identity_, link_, options_.between_changes));
-  if (replaced) tell({"key", {}, "replaced"});
+  // Where that does not succeed, the old key does for now.
+  const Result<bool> replaced = replace_key(folder_, identity_, link_, options_.between_changes);
+  if (!replaced) round.troubles.push_back(replaced.error().message);
+  if (replaced && *replaced) tell({"key", {}, "replaced"});
   ZKAPEX_TRY(const std::optional<uint64_t> registered, advance_registration(sight));
   if (!registered) {
     round.waiting = true;
@@ -136,7 +138,7 @@ Status Agent::work(UnixTime now, Round& round) {
   ZKAPEX_CHECK(look_for_windows(sight, *registered, now, round));
   // Of one model there is one successor. An update that the provider may have comes before all windows, and all windows
   // that are known come before an update that it cannot have.
-  Courier courier(link_, log_, identity_);
+  Courier courier(link_, log_, identity_, folder_.client());
   UpdateSteps update(folder_, identity_, courier, options_.work, options_.between_changes);
   ZKAPEX_TRY(const bool sent, update.is_sent());
   if (sent) {
@@ -172,7 +174,7 @@ Result<UpdateStep::Kind> Agent::advance_update(UpdateSteps& steps, const LogSigh
 
 Result<std::optional<uint64_t>> Agent::advance_registration(const LogSight& sight) {
   const DeliveryFiles files = registration_delivery(folder_);
-  Courier courier(link_, log_, identity_);
+  Courier courier(link_, log_, identity_, folder_.client());
   if (!exists_already(files.statement)) {
     ZKAPEX_TRY(const Bytes bytes, read_file(files.file, kMaxPublicFile));
     ZKAPEX_TRY(const RegistrationFile file, RegistrationFile::decode(bytes));

@@ -262,13 +262,39 @@ TEST_F(AgentTest, TheProvidersDeadlineEndsAWindow) {
   provider_->now = kNow + 200;  // this machine's clock is behind
   auto agent = Agent::open(folder(), *provider_, options());
   ASSERT_TRUE(agent.ok());
-  EXPECT_EQ(agent->once(kNow).troubles, Lines{});
+  // A refusal is not signed: before its own clock agrees, the agent tries again.
+  EXPECT_TRUE(says(trouble(agent->once(kNow)), "refuses (deadline)"));
+  EXPECT_EQ(state_of("w1"), "computed");
+  EXPECT_EQ(pending(), 1U);
+  EXPECT_EQ(agent->once(kNow + 100).troubles, Lines{});
   EXPECT_EQ(state_of("w1"), "rejected");
   EXPECT_EQ(pending(), 0U);
   EXPECT_FALSE(std::filesystem::exists(window("w1").model()));
+  EXPECT_FALSE(std::filesystem::exists(window("w1").aside()));  // nobody has the proof
   EXPECT_EQ(read_status(folder())->windows.front().reason, "deadline");
-  EXPECT_EQ(agent->once(kNow).troubles, Lines{});
+  EXPECT_EQ(agent->once(kNow + 100).troubles, Lines{});
   EXPECT_EQ(state_of("w1"), "rejected");
+}
+
+// A proof that was sent and refused may be accepted all the same; then only what was set aside is the way on.
+TEST_F(AgentTest, WhatWasSentAndRefusedIsKept) {
+  be_registered();
+  provider_->publish("w1", {0, 7, 8, 24}, kNow - 10, kNow + 100);
+  provider_->intercept = [&](const WebRequest& request) -> std::optional<Result<WebAnswer>> {
+    if (request.method != WebMethod::kPut) return std::nullopt;
+    const std::string body = Problem{ProblemKind::kDeadline, "late"}.encode();
+    return Result<WebAnswer>(WebAnswer{.status = 409, .body = Bytes(body.begin(), body.end())});
+  };
+  EXPECT_TRUE(says(trouble(round()), "refuses (deadline)"));
+  EXPECT_EQ(state_of("w1"), "submitted");
+  rounds(1, kNow + 100);
+  EXPECT_EQ(state_of("w1"), "rejected");
+  EXPECT_EQ(pending(), 0U);
+  size_t secrets = 0;
+  for (const auto& attempt : std::filesystem::directory_iterator(window("w1").aside()))
+    secrets += static_cast<size_t>(std::filesystem::exists(attempt.path() / "secret.zka"));
+  EXPECT_EQ(secrets, 1U);
+  EXPECT_TRUE(std::filesystem::exists(window("w1").aside() / "unlearned.safetensors"));
 }
 
 TEST_F(AgentTest, APromiseThatIsNotKeptIsEvidence) {

@@ -1,7 +1,10 @@
 #include "agent/delivery.h"
 
+#include <algorithm>
+
 #include "attestation/files.h"
 #include "exchange/paths.h"
+#include "parties/carried_state.h"
 
 namespace zkapex {
 
@@ -75,20 +78,38 @@ Result<bool> Courier::holds(const Sha256::Digest& id) {
   return answer.state != SubmissionState::kAnnounced;
 }
 
-Result<Refused> Courier::announce(const DeliveryFiles& files) {
+Result<Courier::Announced> Courier::ask_for_ticket(const DeliveryFiles& files) {
   ZKAPEX_TRY(Envelope statement, read_envelope(files.statement));
   ZKAPEX_TRY(const Handed handed, handed_in(statement));
   if (!verify_envelope(statement, agent_->key.public_key())) {
     ZKAPEX_TRY(const bool held, holds(handed.id));
-    if (held) return Refused();
+    if (held) return Announced{};
     ZKAPEX_TRY(statement, sign_envelope(statement.payload, agent_->key));
     ZKAPEX_CHECK(write_envelope(files.statement, statement));
   }
   ZKAPEX_TRY(const std::string_view path, where_to_announce(handed.kind));
   ZKAPEX_TRY(const Reply reply, link_->post_json(path, statement.encode()));
-  if (reply.refusal) return Refused(reply.refusal);
-  ZKAPEX_TRY(const UploadTicket ticket, UploadTicket::decode(reply.text()));
+  if (reply.refusal) return Announced{.refused = reply.refusal};
+  ZKAPEX_TRY(UploadTicket ticket, UploadTicket::decode(reply.text()));
   if (ticket.id != handed.id) return error("the provider answers about another statement than the one it was sent");
+  return Announced{.ticket = std::move(ticket)};
+}
+
+Result<Refused> Courier::announce(const DeliveryFiles& files) {
+  ZKAPEX_TRY(Announced announced, ask_for_ticket(files));
+  return std::move(announced.refused);
+}
+
+Result<Refused> Courier::send_state(const UploadTicket& ticket) {
+  if (ticket.state.empty()) return Refused();
+  ZKAPEX_TRY(std::vector<Bytes> own, carried_state({client_}));
+  for (const FileReference& wanted : ticket.state) {
+    const auto file = std::ranges::find_if(own, [&](const Bytes& one) { return reference_to(one) == wanted; });
+    if (file == own.end())
+      return error("the provider asks for a file that is none of this client's state: {}", to_hex(wanted.sha256));
+    ZKAPEX_TRY(const Reply reply, link_->put_file(paths::upload_state(ticket.id, wanted.sha256), *file));
+    if (reply.refusal) return Refused(reply.refusal);
+  }
   return Refused();
 }
 
@@ -98,6 +119,13 @@ Result<Refused> Courier::upload(const DeliveryFiles& files) {
   ZKAPEX_TRY(Bytes file, read_file(files.file, kMaxPublicFile));
   if (reference_to(file) != handed.file)
     return error("{} is not the file that was announced any more", files.file.string());
+  if (agent_->provider.carried) {
+    ZKAPEX_TRY(Announced announced, ask_for_ticket(files));
+    if (!announced.refused && announced.ticket) {
+      ZKAPEX_TRY(announced.refused, send_state(*announced.ticket));
+    }
+    if (announced.refused) return std::move(announced.refused);
+  }
   ZKAPEX_TRY(const Reply reply, link_->put_file(paths::upload(handed.id), std::move(file)));
   if (reply.refusal && reply.refusal->kind == ProblemKind::kNotFound) {
     ZKAPEX_TRY(const Refused refused, announce(files));

@@ -23,7 +23,9 @@ using Refused = std::optional<Problem>;
 
 class Courier {
  public:
-  Courier(ProviderLink& link, TileSource& log, const AgentIdentity& agent) : link_(&link), log_(&log), agent_(&agent) {}
+  // `client`: the client's folder, whose public state goes along where the deployment asks for that.
+  Courier(ProviderLink& link, TileSource& log, const AgentIdentity& agent, Path client)
+      : link_(&link), log_(&log), agent_(&agent), client_(std::move(client)) {}
 
   // Registers the signed statement with the provider. One that was signed before the key was replaced is signed again,
   // unless the provider holds what it announces: that is in the log as it was signed.
@@ -41,12 +43,20 @@ class Courier {
   [[nodiscard]] Result<Outcome> ask_for_verdict(const DeliveryFiles& files, const LogSight& sight);
 
  private:
+  struct Announced {
+    Refused refused = std::nullopt;
+    std::optional<UploadTicket> ticket = std::nullopt;  // none where the provider holds the file already
+  };
+  [[nodiscard]] Result<Announced> ask_for_ticket(const DeliveryFiles& files);
+  // What the provider asks for of the state that this client carries.
+  [[nodiscard]] Result<Refused> send_state(const UploadTicket& ticket);
   // Whether the provider has the file.
   [[nodiscard]] Result<bool> holds(const Sha256::Digest& id);
 
   ProviderLink* link_;
   TileSource* log_;
   const AgentIdentity* agent_;
+  Path client_;
 };
 
 // From a verdict that was kept.

@@ -99,6 +99,25 @@ TEST_F(KeyTest, TheProviderSignsThisKey) {
   EXPECT_EQ(key_id(), before);
 }
 
+// The old key does for as long as the provider will not have the new one.
+TEST_F(KeyTest, ARefusedKeyHoldsNothingUp) {
+  be_registered();
+  const std::string before = key_id();
+  order();
+  provider_->intercept = [&](const WebRequest& request) -> std::optional<Result<WebAnswer>> {
+    if (!request.url.ends_with(paths::kClients)) return std::nullopt;
+    const std::string body = Problem{ProblemKind::kTaken, "no"}.encode();
+    return Result<WebAnswer>(WebAnswer{.status = 409, .body = Bytes(body.begin(), body.end())});
+  };
+  publish("w1");
+  for (int k = 0; k < 2; ++k) EXPECT_TRUE(says(trouble(round()), "the new key: the provider refuses (taken)"));
+  EXPECT_EQ(state_of("w1"), "accepted");
+  EXPECT_EQ(key_id(), before);
+  provider_->intercept = {};
+  rounds(1);
+  EXPECT_NE(key_id(), before);
+}
+
 // A statement that was signed by the old key, and what it announces never came.
 TEST_F(KeyTest, InTheMiddleOfAWindow) {
   be_registered();

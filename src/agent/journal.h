@@ -5,7 +5,8 @@
 //   submitted   the provider knows of the proof
 //   received    the provider has signed that it holds the proof
 //   accepted    a logged verdict says so; the pending state is the client's own
-//   rejected    a logged verdict says so, or it was not handed in before the deadline; the pending state is gone
+//   rejected    a logged verdict says so, or it was not handed in before the deadline; the pending state is gone, or
+//   aside
 // Files that a step writes are in place before the rename that ends it, and a step that runs again writes them again.
 #pragma once
 
@@ -42,6 +43,9 @@ struct WindowFolder {
   [[nodiscard]] Path verdict() const { return folder / "verdict.json"; }
   [[nodiscard]] Path receipt() const { return folder / "verdict.tlog-proof"; }
   [[nodiscard]] Path refusal() const { return folder / "refusal.json"; }
+  [[nodiscard]] Path aside() const {
+    return folder / "set-aside";
+  }  // what belongs to a proof that was sent and refused
 };
 
 class Journal {

@@ -38,7 +38,7 @@ SigningKey key_of(uint8_t seed) { return *SigningKey::from_seed(Bytes(32, seed))
 
 }  // namespace
 
-FakeProvider::FakeProvider(const World& world, Path folder)
+FakeProvider::FakeProvider(const World& world, Path folder, bool carried)
     : settings(world.settings), key(key_of(1)), log_key(key_of(2)), world_(world), folder_(std::move(folder)) {
   const NoteKey log = *NoteKey::make(std::string(kOrigin), NoteKeyType::kLog, log_key.public_key());
   log_vkey_ = log.vkey();
@@ -55,6 +55,7 @@ FakeProvider::FakeProvider(const World& world, Path folder)
                                 .certificate = false,
                                 .retention_days = 30,
                                 .verdict_seconds = kVerdictSeconds,
+                                .carried = carried,
                                 .time = now};
   append(*sign_envelope(notice.encode(), key));
 }
@@ -118,7 +119,9 @@ Result<WebAnswer> FakeProvider::send(const WebRequest& request) {
   WebAnswer out = refuse(ProblemKind::kNotFound);
   if (request.method == WebMethod::kGet) out = get(path, request);
   if (request.method == WebMethod::kPost) out = path == paths::kClients ? enrol(request) : announce(request);
-  if (request.method == WebMethod::kPut) out = receive(path.substr(path.rfind('/') + 1), request);
+  if (request.method == WebMethod::kPut)
+    out = path.find("/state/") != std::string::npos ? receive_state(path, request)
+                                                    : receive(path.substr(path.rfind('/') + 1), request);
   if (out.body.size() > request.max_answer) return error("more than {} bytes", request.max_answer);
   return out;
 }
@@ -217,8 +220,35 @@ WebAnswer FakeProvider::announce(const WebRequest& request) {
     return refuse(ProblemKind::kWindowOpen);
   fs::create_directories(delivery);
   put(delivery / "statement", request.body);
-  return answer(known ? 200 : 201,
-                UploadTicket{envelope.payload_digest(), paths::upload(envelope.payload_digest())}.encode());
+  UploadTicket ticket{envelope.payload_digest(), paths::upload(envelope.payload_digest())};
+  if (!fs::exists(delivery / "received")) ticket.state = missing_state(delivery);
+  return answer(known ? 200 : 201, ticket.encode());
+}
+
+// The client's record and current model, as far as they have not come for this delivery.
+std::vector<FileReference> FakeProvider::missing_state(const Path& delivery) const {
+  std::vector<FileReference> out;
+  if (!notices<DeploymentNotice>().front().carried) return out;
+  const Statement statement = *decode_statement(Envelope::decode(text_of(contents(delivery / "statement")))->payload);
+  std::string client;
+  if (const auto* said = std::get_if<UpdateNotice>(&statement)) client = said->client;
+  if (const auto* said = std::get_if<SubmissionNotice>(&statement)) client = said->client;
+  if (client.empty()) return out;
+  const ClientRecord record = **Ledger::open_or_create(folder_ / "ledger", world_.deployment)->find(client);
+  for (const Bytes& file : {record.registered.encode(), record.current.encode()}) {
+    if (!fs::exists(delivery / "state" / to_hex(sha256(file)))) out.push_back(reference_to(file));
+  }
+  return out;
+}
+
+WebAnswer FakeProvider::receive_state(const std::string& path, const WebRequest& request) {
+  const std::string id = path.substr(path.find("/state/") - 64, 64), file = path.substr(path.rfind('/') + 1);
+  const Path delivery = folder_ / "deliveries" / id;
+  if (!fs::exists(delivery)) return refuse(ProblemKind::kNotFound);
+  if (to_hex(sha256(request.body)) != file) return refuse(ProblemKind::kDigest);
+  fs::create_directories(delivery / "state");
+  put(delivery / "state" / file, request.body);
+  return answer(200, "{}");
 }
 
 bool FakeProvider::awaits(const std::string& client) const {
@@ -250,6 +280,7 @@ WebAnswer FakeProvider::receive(const std::string& id, const WebRequest& request
     if (std::holds_alternative<UpdateNotice>(statement) && awaits(notice.client))
       return refuse(ProblemKind::kWindowOpen);
     if (reference_to(request.body) != notice.file) return refuse(ProblemKind::kDigest);
+    if (!missing_state(delivery).empty()) return refuse(ProblemKind::kState);
     notice.received = now;
     notice.verdict_due = now + kVerdictSeconds;
     put(delivery / "file", request.body);

@@ -14,8 +14,8 @@ class FakeProvider : public WebClient {
   static constexpr std::string_view kAddress = "http://127.0.0.1:1/unlearning";
   static constexpr UnixTime kVerdictSeconds = 3600;
 
-  // Of the world's deployment; `folder` is made.
-  FakeProvider(const World& world, Path folder);
+  // Of the world's deployment; `folder` is made. `carried`: clients keep their state; as it was made first.
+  FakeProvider(const World& world, Path folder, bool carried = false);
 
   [[nodiscard]] Result<WebAnswer> send(const WebRequest& request) override;
 
@@ -57,6 +57,8 @@ class FakeProvider : public WebClient {
   [[nodiscard]] WebAnswer announce(const WebRequest& request);
   [[nodiscard]] bool awaits(const std::string& client) const;
   [[nodiscard]] WebAnswer receive(const std::string& id, const WebRequest& request);
+  [[nodiscard]] WebAnswer receive_state(const std::string& path, const WebRequest& request);
+  [[nodiscard]] std::vector<FileReference> missing_state(const Path& delivery) const;
   [[nodiscard]] WebAnswer tell_verdict(const std::string& id);
   [[nodiscard]] WebAnswer log_file(const std::string& path) const;
   [[nodiscard]] std::optional<LoggedEnvelope> verdict_on(const std::string& id) const;

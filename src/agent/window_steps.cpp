@@ -76,9 +76,9 @@ Result<WindowStep> WindowSteps::advance(WindowFolder& window, const LogSight& si
     case WindowState::kSeen:
       return compute(window, now);
     case WindowState::kComputed:
-      return submit(window);
+      return submit(window, now);
     case WindowState::kSubmitted:
-      return upload(window);
+      return upload(window, now);
     case WindowState::kReceived:
       return hear(window, sight, now);
     case WindowState::kAccepted:
@@ -135,7 +135,7 @@ Result<WindowStep> WindowSteps::compute(WindowFolder& window, UnixTime now) {
   return move(window, WindowState::kComputed);
 }
 
-Result<WindowStep> WindowSteps::submit(WindowFolder& window) {
+Result<WindowStep> WindowSteps::submit(WindowFolder& window, UnixTime now) {
   if (!file_is_there(window.submission())) {
     ZKAPEX_TRY(const Bytes bytes, read_file(window.proof(), kMaxPublicFile));
     ZKAPEX_TRY(const ProofFile proof, ProofFile::decode(bytes));
@@ -151,22 +151,43 @@ Result<WindowStep> WindowSteps::submit(WindowFolder& window) {
     changed();
   }
   ZKAPEX_TRY(const Refused problem, courier_.announce(delivery_of(window)));
-  if (problem) return refused(window, *problem);
+  if (problem) return refused(window, *problem, now);
   return move(window, WindowState::kSubmitted);
 }
 
-Result<WindowStep> WindowSteps::upload(WindowFolder& window) {
+Result<WindowStep> WindowSteps::upload(WindowFolder& window, UnixTime now) {
   ZKAPEX_TRY(const Refused problem, courier_.upload(delivery_of(window)));
-  if (problem) return refused(window, *problem);
+  if (problem) return refused(window, *problem, now);
   return move(window, WindowState::kReceived);
 }
 
-// What the provider has signed for, or holds, is not refused: this was never handed in, and can only be too late.
-Result<WindowStep> WindowSteps::refused(WindowFolder& window, const Problem& problem) {
+// What the provider has signed for, or holds, is not refused: this was never handed in, and can only be too late. A
+// refusal is not signed, so it ends nothing before this machine's clock agrees; and a proof that was sent may yet be
+// accepted, so what belongs to it goes aside.
+Result<WindowStep> WindowSteps::refused(WindowFolder& window, const Problem& problem, UnixTime now) {
   if (problem.kind != ProblemKind::kDeadline || file_is_there(window.upload_receipt())) return as_error(problem);
   ZKAPEX_TRY(const WindowNotice request, read_request(window));
+  if (now < request.deadline) return as_error(problem);
+  if (window.state != WindowState::kComputed) {
+    ZKAPEX_CHECK(put_aside(window, request.window));
+  }
   ZKAPEX_CHECK(write_file(window.refusal(), view(problem.encode()), {.overwrite = true, .secret = true}));
   return reject(window, request.window);
+}
+
+Status WindowSteps::put_aside(const WindowFolder& window, const std::string& name) {
+  const ClientFolder client{folder_.client()};
+  ZKAPEX_TRY(const FolderLock lock, FolderLock::take(client.folder));
+  ZKAPEX_TRY(const std::vector<Attempt> attempts, pending_attempts(client));
+  ZKAPEX_CHECK(make_private_folder(window.aside()));
+  for (const Attempt& attempt : attempts) {
+    if (attempt.window != name) continue;
+    ZKAPEX_CHECK(move_file(attempt.folder, window.aside() / attempt.id));
+    changed();
+  }
+  ZKAPEX_CHECK(move_file(window.model(), window.aside() / window.model().filename()));
+  changed();
+  return Done{};
 }
 
 Result<WindowStep> WindowSteps::hear(WindowFolder& window, const LogSight& sight, UnixTime now) {
@@ -177,7 +198,7 @@ Result<WindowStep> WindowSteps::hear(WindowFolder& window, const LogSight& sight
     ZKAPEX_TRY(verdict, read_verdict(files));
   } else {
     ZKAPEX_TRY(Courier::Outcome heard, courier_.ask_for_verdict(files, sight));
-    if (heard.refused) return refused(window, *heard.refused);
+    if (heard.refused) return refused(window, *heard.refused, now);
     verdict = std::move(heard.verdict);
     changed();
   }

@@ -38,15 +38,16 @@ class WindowSteps {
 
  private:
   [[nodiscard]] Result<WindowStep> compute(WindowFolder& window, UnixTime now);
-  [[nodiscard]] Result<WindowStep> submit(WindowFolder& window);
-  [[nodiscard]] Result<WindowStep> upload(WindowFolder& window);
+  [[nodiscard]] Result<WindowStep> submit(WindowFolder& window, UnixTime now);
+  [[nodiscard]] Result<WindowStep> upload(WindowFolder& window, UnixTime now);
   [[nodiscard]] Result<WindowStep> hear(WindowFolder& window, const LogSight& sight, UnixTime now);
   [[nodiscard]] Result<WindowStep> prove_again(WindowFolder& window, UnixTime now);
 
   // The state after the window becomes the client's, or goes.
   [[nodiscard]] Result<WindowStep> accept(WindowFolder& window, const std::string& name);
   [[nodiscard]] Result<WindowStep> reject(WindowFolder& window, const std::string& name);
-  [[nodiscard]] Result<WindowStep> refused(WindowFolder& window, const Problem& problem);
+  [[nodiscard]] Result<WindowStep> refused(WindowFolder& window, const Problem& problem, UnixTime now);
+  [[nodiscard]] Status put_aside(const WindowFolder& window, const std::string& name);
   [[nodiscard]] Status drop_attempts(const std::string& name);
   [[nodiscard]] Result<WindowStep> move(WindowFolder& window, WindowState state);
   void changed() const {

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import shutil
 import sys
 import unittest
 from pathlib import Path
@@ -46,8 +47,8 @@ class Entries:
     def seen(self):
         return {"size": len(self.entries), "root": log.tree_hash(self.leaves()).hex()}
 
-    def add(self, kind, subject, digest, predicate, *keys):
-        payload = log.statement(kind, subject, digest, predicate)
+    def add(self, kind, subject, digest, predicate, *keys, padding=b""):
+        payload = log.statement(kind, subject, digest, predicate) + padding
         self.entries.append(log.envelope(payload, *keys))
         return hashlib.sha256(payload).hexdigest()
 
@@ -68,6 +69,12 @@ class Entries:
         return self.add("submission", "proof.zka", sha256(path), {
             "client": CLIENT, "window": name, "deployment": self.deployment, "mask": self.mask,
             "registration": self.registered, "startsFrom": start, "bytes": path.stat().st_size}, CLIENT_KEY)
+
+    def update(self, path, start, digest=None, padding=b""):
+        return self.add("update", "update.zka", sha256(path), {
+            "client": CLIENT, "deployment": self.deployment, "registration": self.registered,
+            "update": digest or frame_digest(path), "startsFrom": start, "bytes": path.stat().st_size,
+            "curvature": False}, CLIENT_KEY, padding=padding)
 
     def verdict(self, identifier, of, path, time, commitment=None, start=None, window=None, reason=None, key=PROVIDER):
         predicate = {
@@ -98,6 +105,7 @@ class Audit(WithWorld):
         world, root = cls.world, cls.world.folder
         world.client(CLIENT, 7)
         world.admit("audit-ledger", CLIENT)
+        shutil.copytree(root / "audit-ledger", root / "registered-ledger")
         model = root / "audit-ledger" / "clients" / CLIENT / "model.zka"
         (root / "first.zka").write_bytes(model.read_bytes())
         world.ok("unlearn", "--client", world.path(CLIENT), "--mask", world.path("w1.zka"), "-o",
@@ -267,6 +275,30 @@ class Audit(WithWorld):
         run = self.audit("--json", "--quiet", *self.again())
         self.assertEqual(run.returncode, 0, run)
         self.assertEqual(json.loads(run.stdout)["verified_again"], 3)
+
+    def test_an_update_counts_once_and_as_it_was_signed_for(self):
+        world, root = self.world, self.root
+        state, ledger = self.copy_of(CLIENT), self.new_ledger("registered-ledger")
+        update, model = self.scratch / "update.zka", ledger / "clients" / CLIENT / "model.zka"
+        world.ok("settle", "--client", state, "--rejected", "--json")
+        world.ok("update", "--client", state, "--model", world.path(f"{CLIENT}.safetensors"), "--base",
+                 world.path("theta0.safetensors"), "-o", update, "--quiet", "--json")
+        world.ok("admit", "--ledger", ledger, "--deployment", world.path("deployment.zka"), "--base",
+                 world.path("theta0.safetensors"), "--update", update, "--quiet", "--json")
+        out, start = Entries(root / "deployment.zka"), frame_digest(root / "first.zka")
+        identifier = out.registration(self.registration)
+        out.verdict(identifier, "registration", self.registration, "2026-11-01T10:00:00Z", root / "first.zka")
+        # Under a statement about another update; then as it is; then once more, in other words.
+        for digest, padding, reason in (("ab" * 32, b"", "file"), (None, b"", None), (None, b" ", "model")):
+            identifier = out.update(update, start, digest, padding)
+            out.verdict(identifier, "update", update, "2026-11-02T00:00:00Z", model, start=start, reason=reason)
+        self.write(out)
+        files = self.scratch / "files"
+        shutil.copytree(root / "files", files)
+        (files / sha256(update)).write_bytes(update.read_bytes())
+        run = self.audit("--json", "--quiet", "--files", files, "--base", root / "theta0.safetensors")
+        self.assertEqual(run.returncode, 0, run)
+        self.assertEqual(json.loads(run.stdout)["verified_again"], 4)
 
     def test_files_that_are_not_at_hand_are_counted(self):
         self.write(self.honest)

@@ -54,13 +54,13 @@ class Deployment(World):
 
 
 class Provider:
-    def __init__(self, world, folder):
+    def __init__(self, world, folder, *flags):
         self.folder, self.port, self.admin = folder, free_port(), free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process = None
         world.ok("provider", "init", "--folder", str(folder), "--deployment", world.path("deployment.zka"), "--base",
                  world.path("theta0.safetensors"), "--origin", "provider.example/log", "--port", str(self.port),
-                 "--admin-port", str(self.admin), "--json")
+                 "--admin-port", str(self.admin), "--json", *flags)
 
     def start(self):
         self.output = open(self.folder.parent / "provider.log", "ab")
@@ -363,6 +363,8 @@ class System(unittest.TestCase):
             alice.once("--clock-offset", str(int(published + 2 - time.time())))
             return alice.state("w1") != "seen"
         self.wait("the refusal", behind)
+        self.assertEqual(alice.state("w1"), "computed")  # a refusal is not signed, and ends nothing before its time
+        self.wait("the end", lambda: (alice.once(), alice.state("w1"))[1] == "rejected")
         self.assertEqual([w.get("reason") for w in alice.status()["windows"]], ["deadline"])
         self.request("w2", 3600)
         self.wait("the next window", lambda: (alice.once(), alice.state("w2"))[1] == "accepted")
@@ -404,7 +406,7 @@ class System(unittest.TestCase):
 
     # A client learns on between windows and has a new key in the middle of one.
 
-    def test_a_client_that_learns_on_with_a_new_key(self):
+    def learn_on_with_a_new_key(self):
         alice = self.new_agent("alice")
         self.register_by_hand(alice)
         self.request("w1", 3600)
@@ -430,6 +432,24 @@ class System(unittest.TestCase):
                      self.provider.folder / "blobs", "--base", self.world.path("theta0.safetensors"), "--json")
         self.assertEqual((run.returncode, run.stderr), (0, ""), run)
         self.assertEqual([p for p in alice.folder.rglob("*") if ".tmp-" in p.name], [])
+
+    def test_a_client_that_learns_on_with_a_new_key(self):
+        self.learn_on_with_a_new_key()
+
+    # The same where the provider keeps digests only: all that windows and updates are verified against comes along.
+
+    def test_a_client_that_carries_its_state(self):
+        self.provider.stop()
+        self.provider = Provider(self.world, self.scratch / "carrying", "--clients-carry-state")
+        self.start_provider()
+        self.learn_on_with_a_new_key()
+        self.provider.stop()
+        self.start_provider()  # it looks what may go
+
+        def carried():
+            files = [p for p in (self.provider.folder / "blobs").rglob("*") if p.is_file()]
+            return [p for p in files if p.read_bytes()[:8] in (b"ZKAPEXCM", b"ZKAPEXRD")]
+        self.wait("removal of what clients carry", lambda: not carried())
 
 
 if __name__ == "__main__":

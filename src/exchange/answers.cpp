@@ -113,7 +113,12 @@ Result<EnrolmentAnswer> EnrolmentAnswer::decode(std::string_view text) {
   return out;
 }
 
-std::string UploadTicket::encode() const { return AnswerJson{{"id", to_hex(id)}, {"upload", upload}}.dump(); }
+std::string UploadTicket::encode() const {
+  AnswerJson out{{"id", to_hex(id)}, {"upload", upload}};
+  for (const FileReference& file : state)
+    out["state"].push_back({{"sha256", to_hex(file.sha256)}, {"bytes", file.bytes}});
+  return out.dump();
+}
 
 Result<UploadTicket> UploadTicket::decode(std::string_view text) {
   ZKAPEX_TRY(const nlohmann::json json, answer_json(text));
@@ -121,6 +126,15 @@ Result<UploadTicket> UploadTicket::decode(std::string_view text) {
   UploadTicket out;
   ZKAPEX_TRY(out.id, object.digest("id"));
   ZKAPEX_TRY(out.upload, object.text("upload", 2048));
+  if (!object.has("state")) return out;
+  ZKAPEX_TRY(const nlohmann::json* list, object.value("state"));
+  if (!list->is_array()) return error("\"state\" of the answer is no list");
+  for (const nlohmann::json& value : *list) {
+    ZKAPEX_TRY(JsonObject file, JsonObject::open(value, "a file of the state"));
+    FileReference& reference = out.state.emplace_back();
+    ZKAPEX_TRY(reference.sha256, file.digest("sha256"));
+    ZKAPEX_TRY(reference.bytes, file.number("bytes"));
+  }
   return out;
 }
 

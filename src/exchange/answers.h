@@ -48,6 +48,8 @@ struct EnrolmentAnswer {
 struct UploadTicket {
   Sha256::Digest id{};  // Envelope::payload_digest
   std::string upload;   // where to PUT the file: a path of this server
+  // Where clients carry their state: what of it is asked for, before the file. Each is put below `upload`.
+  std::vector<FileReference> state = {};
   [[nodiscard]] std::string encode() const;
   [[nodiscard]] static Result<UploadTicket> decode(std::string_view json);
 };

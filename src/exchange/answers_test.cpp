@@ -32,6 +32,9 @@ TEST(Answers, ComeBack) {
   const UploadTicket ticket{made_up_digest("x"), "/v1/uploads/x"};
   EXPECT_EQ(UploadTicket::decode(ticket.encode())->upload, ticket.upload);
   EXPECT_EQ(UploadTicket::decode(ticket.encode())->id, ticket.id);
+  EXPECT_TRUE(UploadTicket::decode(ticket.encode())->state.empty());
+  const UploadTicket more{made_up_digest("x"), "/v1/uploads/x", {{made_up_digest("a"), 3}, {made_up_digest("b"), 4}}};
+  EXPECT_EQ(UploadTicket::decode(more.encode())->state, more.state);
   for (const SubmissionState state : {SubmissionState::kAnnounced, SubmissionState::kReceived}) {
     const SubmissionAnswer answer{made_up_digest("x"), state, std::nullopt};
     EXPECT_EQ(SubmissionAnswer::decode(answer.encode())->state, state);
@@ -51,6 +54,11 @@ TEST(Answers, RefuseOtherForms) {
   EXPECT_NE(refusal(WindowsAnswer::decode(R"({"windows": {}})")).find("no list"), std::string::npos);
   EXPECT_FALSE(WindowsAnswer::decode(R"({"windows": [{}]})").ok());
   EXPECT_FALSE(DeploymentAnswer::decode("[]").ok());
+  nlohmann::json ticket = nlohmann::json::parse(UploadTicket{made_up_digest("x"), "/v1/uploads/x"}.encode());
+  ticket["state"] = nlohmann::json::object();
+  EXPECT_NE(refusal(UploadTicket::decode(ticket.dump())).find("no list"), std::string::npos);
+  ticket["state"] = {{{"sha256", "x"}, {"bytes", 1}}};
+  EXPECT_FALSE(UploadTicket::decode(ticket.dump()).ok());
   EXPECT_NE(refusal(WindowsAnswer::decode(std::string(kMaxAnswerBytes + 1, ' '))).find("at most"), std::string::npos);
   EnrolmentRequest request{std::string(129, 'c'), logged_window(0).envelope};
   EXPECT_NE(refusal(EnrolmentRequest::decode(request.encode())).find("more than 128"), std::string::npos);
@@ -85,6 +93,8 @@ TEST(Paths, AreMadeOfDigests) {
   const std::string hex = to_hex(made_up_digest("x"));
   EXPECT_EQ(paths::window_file(made_up_digest("x")), "/v1/windows/" + hex + "/psi.zka");
   EXPECT_EQ(paths::upload(made_up_digest("x")), "/v1/uploads/" + hex);
+  EXPECT_EQ(paths::upload_state(made_up_digest("x"), made_up_digest("y")),
+            "/v1/uploads/" + hex + "/state/" + to_hex(made_up_digest("y")));
   EXPECT_EQ(paths::submission_receipt(made_up_digest("x")), "/v1/submissions/" + hex + "/receipt");
 }
 

@@ -22,7 +22,8 @@ inline constexpr std::string_view kLog = "/log";                           // be
 // GET: the file of a window, by Mask::digest.
 [[nodiscard]] std::string window_file(const Sha256::Digest& mask);
 // By Envelope::payload_digest of the statement that announced it.
-[[nodiscard]] std::string upload(const Sha256::Digest& id);              // PUT, once or more often: the same answer
+[[nodiscard]] std::string upload(const Sha256::Digest& id);  // PUT, once or more often: the same answer
+[[nodiscard]] std::string upload_state(const Sha256::Digest& id, const Sha256::Digest& file);  // PUT the same way: 200
 [[nodiscard]] std::string submission(const Sha256::Digest& id);          // GET SubmissionAnswer, of all three kinds
 [[nodiscard]] std::string submission_receipt(const Sha256::Digest& id);  // GET the tlog-proof of the verdict
 

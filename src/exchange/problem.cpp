@@ -35,6 +35,7 @@ constexpr std::array kProblems = {
     ProblemEntry{ProblemKind::kModel, "model", 409, "It starts from another model than the client's current one."},
     ProblemEntry{ProblemKind::kPending, "pending", 409, "Something else of this client waits for its verdict."},
     ProblemEntry{ProblemKind::kStale, "stale", 409, "The checkpoint that the client saw is not one of this log."},
+    ProblemEntry{ProblemKind::kState, "state", 409, "What the client keeps for the provider has to come first."},
     ProblemEntry{ProblemKind::kLengthMissing, "length-missing", 411, "The request has no Content-Length."},
     ProblemEntry{ProblemKind::kTooLarge, "too-large", 413, "The body is longer than anything that is expected here."},
     ProblemEntry{ProblemKind::kEncoding, "encoding", 415, "The body is chunked, compressed or of another type."},
@@ -60,6 +61,7 @@ bool worth_retrying(ProblemKind kind) {
     case ProblemKind::kTimeout:
     case ProblemKind::kNotOpen:
     case ProblemKind::kPending:
+    case ProblemKind::kState:
     case ProblemKind::kTooMany:
     case ProblemKind::kInternal:
     case ProblemKind::kBusy:

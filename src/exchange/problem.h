@@ -25,6 +25,7 @@ enum class ProblemKind {
   kModel,          // 409: starts from another model than the client's current one
   kPending,        // 409: something else of this client waits for its verdict
   kStale,          // 409: the checkpoint that the client saw is not one of this log
+  kState,          // 409: what the client carries for the provider has to come first
   kLengthMissing,  // 411: no Content-Length
   kTooLarge,       // 413: longer than anything that is expected here
   kEncoding,       // 415: chunked, compressed or of another type

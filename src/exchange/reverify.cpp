@@ -6,7 +6,11 @@
 
 namespace zkapex {
 
-Status Reverifier::add(uint64_t index, const Statement& statement) {
+Status Reverifier::add(uint64_t index, ByteView entry, const Statement& statement) {
+  if (const auto* update = std::get_if<UpdateNotice>(&statement)) {
+    ZKAPEX_TRY(const Envelope envelope, Envelope::decode({reinterpret_cast<const char*>(entry.data()), entry.size()}));
+    updates_.insert_or_assign(envelope.payload_digest(), *update);
+  }
   if (const auto* deployment = std::get_if<DeploymentNotice>(&statement)) return open_deployment(index, *deployment);
   if (const auto* window = std::get_if<WindowNotice>(&statement)) return keep_mask(index, *window);
   if (const auto* verdict = std::get_if<VerdictNotice>(&statement)) return judge_again(index, *verdict);
@@ -76,8 +80,9 @@ Status Reverifier::judge_again(uint64_t index, const VerdictNotice& verdict) {
 Result<std::optional<Reverifier::Outcome>> Reverifier::outcome_of(const VerdictNotice& verdict, Bytes bytes) {
   const BaseRows* base = base_ ? &*base_ : nullptr;
   Outcome out;
-  // The verdict has what the client signed; that it does was looked at before.
-  const SignedFor said{verdict.client, verdict.registration, verdict.starts_from};
+  // The verdict has what the client signed; that it does was looked at before. Of an update it does not have all.
+  SignedFor said{verdict.client, verdict.registration, verdict.starts_from};
+  if (const auto update = updates_.find(verdict.id); update != updates_.end()) said = signed_for(update->second);
   if (auto other = not_what_was_signed(verdict.of, bytes, said)) {
     out = {std::move(other), verdict.client, std::nullopt};
   } else if (verdict.of == StatementKind::kRegistration) {

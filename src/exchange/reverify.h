@@ -19,8 +19,8 @@ class Reverifier {
   Reverifier(const Reverifier&) = delete;
   Reverifier& operator=(const Reverifier&) = delete;
 
-  // The next statement of the log. Errors are of this machine; what is wrong with the log is a finding.
-  [[nodiscard]] Status add(uint64_t index, const Statement& statement);
+  // The next entry of the log, and its statement. Errors are of this machine; what is wrong with the log is a finding.
+  [[nodiscard]] Status add(uint64_t index, ByteView entry, const Statement& statement);
 
   [[nodiscard]] uint64_t verified() const { return verified_; }
   // Verdicts that could not be made again: their file, or an earlier one of the client, is not at hand.
@@ -47,7 +47,8 @@ class Reverifier {
   std::optional<Ledger> ledger_;
   std::optional<BaseRows> base_;
   std::map<Sha256::Digest, Mask> masks_;
-  std::set<std::string> lost_;  // clients of whom something is missing
+  std::map<Sha256::Digest, UpdateNotice> updates_;  // that wait for their verdict, by the digests of their payloads
+  std::set<std::string> lost_;                      // clients of whom something is missing
   std::vector<AuditFinding> findings_;
   uint64_t verified_ = 0, missing_ = 0;
 };

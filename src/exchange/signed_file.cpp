@@ -6,8 +6,10 @@ namespace zkapex {
 
 namespace {
 
-SignedFor said_by(const RegistrationFile& file) { return {file.client, file.digest(), {}}; }
-SignedFor said_by(const UpdateFile& file) { return {file.client, file.registration, file.model}; }
+SignedFor said_by(const RegistrationFile& file) { return {file.client, file.digest()}; }
+SignedFor said_by(const UpdateFile& file) {
+  return {file.client, file.registration, file.model, file.digest(), file.curvature};
+}
 SignedFor said_by(const ProofFile& file) { return {file.client, file.registration, file.model}; }
 
 template <class File>
@@ -21,10 +23,21 @@ std::optional<Rejection> compare(ByteView bytes, const SignedFor& said) {
     return Rejection{Reason::kRegistration, "the file is under another registration than its statement says"};
   if (own.start != said.start)
     return Rejection{Reason::kModel, "the file starts from another model than its statement says"};
+  if (own.update != said.update) return Rejection{Reason::kFile, "the file is another update than its statement says"};
+  if (own.curvature != said.curvature)
+    return Rejection{Reason::kFile, "the update's curvature is not what its statement says"};
   return std::nullopt;
 }
 
 }  // namespace
+
+SignedFor signed_for(const RegistrationNotice& notice) { return {notice.client, notice.registration}; }
+SignedFor signed_for(const UpdateNotice& notice) {
+  return {notice.client, notice.registration, notice.starts_from, notice.update, notice.curvature};
+}
+SignedFor signed_for(const SubmissionNotice& notice) {
+  return {notice.client, notice.registration, notice.starts_from};
+}
 
 std::optional<Rejection> not_what_was_signed(StatementKind of, ByteView file, const SignedFor& said) {
   if (of == StatementKind::kRegistration) return compare<RegistrationFile>(file, said);

@@ -41,6 +41,7 @@ Bytes DeploymentNotice::encode() const {
   out["certificateRequired"] = certificate;
   out["retentionDays"] = retention_days;
   out["verdictSeconds"] = verdict_seconds;
+  if (carried) out["clientsCarryState"] = true;
   out["time"] = to_rfc3339(time);
   return write_statement(kKind, kDeploymentSubject, file.sha256, std::move(out));
 }
@@ -68,6 +69,10 @@ Result<DeploymentNotice> DeploymentNotice::decode(ByteView payload) {
   ZKAPEX_TRY(out.certificate, in.truth("certificateRequired"));
   ZKAPEX_TRY(out.retention_days, in.number("retentionDays"));
   ZKAPEX_TRY(out.verdict_seconds, in.number("verdictSeconds"));
+  if (in.has("clientsCarryState")) {
+    ZKAPEX_TRY(out.carried, in.truth("clientsCarryState"));
+    if (!out.carried) return error("\"clientsCarryState\" is true, or not there");
+  }
   ZKAPEX_TRY(out.time, in.time("time"));
   ZKAPEX_CHECK(in.finish());
   return out;

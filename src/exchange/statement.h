@@ -56,6 +56,7 @@ struct DeploymentNotice {
   bool certificate = false;         // registrations must prove their curvature
   uint64_t retention_days = 0;      // how long uploads are kept after their verdict
   uint64_t verdict_seconds = 0;     // a verdict follows an upload within that time
+  bool carried = false;             // clients keep their records, and send them along with what they hand in
   UnixTime time = 0;
 
   [[nodiscard]] Bytes encode() const;

@@ -122,6 +122,15 @@ TEST(Statement, ADeploymentNamesKeysAndOperators) {
             std::string::npos);
 }
 
+TEST(Statement, ADeploymentSaysWhetherClientsCarryTheirState) {
+  DeploymentNotice carried = testing::sample_deployment();
+  carried.carried = true;
+  EXPECT_EQ(*DeploymentNotice::decode(carried.encode()), carried);
+  EXPECT_NE(refusal_after(carried, [](auto& j) { j["predicate"]["clientsCarryState"] = false; }).find("or not there"),
+            std::string::npos);
+  EXPECT_NE(refusal_after(carried, [](auto& j) { j["predicate"]["clientsCarryState"] = 1; }), "(accepted)");
+}
+
 TEST(Statement, ASeenTreeHasTwoFields) {
   EXPECT_NE(
       refusal_after(testing::sample_window(), [](auto& j) { j["predicate"]["checkpoint"]["x"] = 1; }).find("unknown"),

@@ -53,6 +53,10 @@ ApiFailure failure_of(Refusal refusal) {
       return {ProblemKind::kTooMany, "too many attempts of this client for one purpose"};
     case Refusal::kNoDelivery:
       return {ProblemKind::kNotFound, "nothing was announced under this identifier"};
+    case Refusal::kNoState:
+      return {ProblemKind::kState, "files of the client's own state have to come first: its ticket names them"};
+    case Refusal::kRemoving:
+      return {ProblemKind::kBusy, "an earlier file of this client is being removed just now; try again later"};
   }
   return {ProblemKind::kInternal, "a refusal without a reason"};
 }

@@ -69,8 +69,8 @@ Announcement announcement_of(DeliveryKind kind, const std::string& window = {}) 
 }
 
 ApiResult<Announcement> check_statement(const ApiContext& context, const RegistrationNotice& notice, ProofLimits&) {
-  if (context.provider.notice().certificate && !notice.certificate)
-    return ApiFailure{ProblemKind::kMalformed, "this deployment asks for a certificate of the curvature"};
+  if (notice.certificate)
+    return ApiFailure{ProblemKind::kMalformed, "no registration proves its curvature: the statement must not say so"};
   ZKAPEX_TRY(const size_t limit, ours(longest_registration_file(context.provider.deployment())));
   if (notice.file.bytes > limit) return too_large(notice.file.bytes, limit);
   ZKAPEX_CHECK(check_seen(context, notice.seen));
@@ -111,10 +111,16 @@ ApiResult<Done> check_start_of(const ApiContext& context, const Notice& notice) 
   }
 }
 
-HttpResponse ticket(unsigned status, const Digest& id) {
+ApiResult<HttpResponse> ticket(const ApiContext& context, unsigned status, const Announcement& announced) {
+  UploadTicket out{announced.id, paths::upload(announced.id)};
+  if (context.provider.notice().carried) {
+    ZKAPEX_TRY(const auto missing,
+               ours(context.stores.with([&](Store& store) { return store.missing_state(announced); })));
+    for (const BlobName& file : missing) out.state.push_back({file.sha256, file.bytes});
+  }
   HttpResponse response;
   response.status = status;
-  response.body = UploadTicket{id, paths::upload(id)}.encode();
+  response.body = out.encode();
   return response;
 }
 
@@ -131,7 +137,7 @@ ApiResult<HttpResponse> announce(const ApiContext& context, const HttpRequest& r
   // Told before, and taken: whatever has changed since, the answer has not.
   const Digest id = envelope.payload_digest();
   ZKAPEX_TRY(const auto known, ours(context.stores.with([&](Store& store) { return store.delivery(id); })));
-  if (known) return ticket(200, id);
+  if (known) return ticket(context, 200, known->announced);
   ZKAPEX_TRY(Announcement announcement, check_statement(context, notice, limits));
   ZKAPEX_CHECK(check_start_of(context, notice));
   announcement.id = id;
@@ -143,7 +149,7 @@ ApiResult<HttpResponse> announce(const ApiContext& context, const HttpRequest& r
   ZKAPEX_TRY(const TakenDelivery taken,
              ours(context.stores.write([&](Store& store) { return store.announce(announcement, context.clock()); })));
   if (taken.refusal != Refusal::kNone) return failure_of(taken.refusal);
-  return ticket(taken.known ? 200 : 201, id);
+  return ticket(context, taken.known ? 200 : 201, taken.delivery.announced);
 }
 
 }  // namespace

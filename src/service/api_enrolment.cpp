@@ -35,7 +35,7 @@ ApiResult<HttpResponse> post_client(const ApiContext& context, const HttpRequest
   const Bytes entry(text.begin(), text.end());
   const ClientKey key{notice.key.id(), std::string(name(notice.key.algorithm())), notice.key.spki()};
   const UnixTime now = context.clock();
-  ZKAPEX_TRY(const Taken taken, ours(context.stores.write([&](Store& store) {
+  ZKAPEX_TRY(const TakenKey taken, ours(context.stores.write([&](Store& store) {
                return notice.rotation == 0
                           ? store.enrol(code_digest(enrolment.code), notice.client, key, entry, now)
                           : store.rotate_key(notice.client, notice.replaces, notice.rotation, key, entry, now);
@@ -43,7 +43,9 @@ ApiResult<HttpResponse> post_client(const ApiContext& context, const HttpRequest
   if (taken.refusal != Refusal::kNone) return failure_of(taken.refusal);
   HttpResponse response;
   response.status = taken.known ? 200 : 201;
-  response.body = EnrolmentAnswer{std::move(signed_by_both)}.encode();
+  // What is in the log, or will be: nothing else that says who has which key leaves with the provider's signature.
+  ZKAPEX_TRY(Envelope logged, ours(Envelope::decode(text_of(taken.entry))));
+  response.body = EnrolmentAnswer{std::move(logged)}.encode();
   return response;
 }
 

@@ -1,208 +1,19 @@
-// The public interface over real records, without a network: what clients may say, in which order, and how often.
-#include "service/api.h"
-
-#include <gtest/gtest.h>
-
-#include "base/result_testing.h"
-#include "exchange/paths.h"
-#include "log/receipt.h"
-#include "log/sequencer.h"
-#include "parties/client_testing.h"
-#include "service/admin.h"
-#include "service/log_tables.h"
-#include "service/worker.h"
+// What clients may say, in which order, and how often.
+#include "service/api_testing.h"
+#include "service/retention.h"
 
 namespace zkapex {
 
 namespace {
 
+using testing::ApiTest;
+using testing::kApiDay;
 using testing::refusal;
-using testing::World;
-
-constexpr UnixTime kStart = 1'800'000'000, kDay = 86'400;
-
-class ApiTest : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    world_ = new World();
-    for (const std::string& client : {kAnna, kBert}) world_->enroll(client);
-  }
-  static void TearDownTestSuite() {
-    delete world_;
-    world_ = nullptr;
-  }
-  ApiTest() {
-    std::filesystem::remove_all(folder_);
-    ProviderSettings settings;
-    settings.origin = "log.example/zkapex";
-    settings.base = world_->base_file().string();
-    const Status made = ProviderFolder::init(folder_, settings, world_->folder / "deployment.zka", kStart);
-    EXPECT_TRUE(made.ok()) << refusal(made);
-    provider_.emplace(*ProviderFolder::open(folder_));
-    stores_.emplace(provider_->store_address());
-    add_api(router_, context());
-    const AdminContext admin{context(), AdminAccess(provider_->admin_token()), metrics_, ready_, [] { return 0; }};
-    add_admin(admin_, admin);
-    add_dashboard(admin_, admin);
-    sequence();
-  }
-  ~ApiTest() override { std::filesystem::remove_all(folder_); }
-
-  ApiContext context() {
-    return {*provider_, *stores_, log_, [this] { return now_; }};
-  }
-  Store store() { return *provider_->open_store(); }
-
-  // As the role log does.
-  void sequence() {
-    Store records = store();
-    LogTables tables(records.database());
-    SequencerSettings settings;
-    settings.folder = provider_->log();
-    settings.origin = provider_->notice().log.name;
-    auto sequencer = Sequencer::open(tables, *provider_->read_log_key(), settings);
-    ASSERT_TRUE(sequencer.ok()) << refusal(sequencer);
-    const auto round = sequencer->run();
-    ASSERT_TRUE(round.ok()) << refusal(round);
-  }
-  void work() {
-    sequence();
-    WorkerSettings settings;
-    settings.store = provider_->store_address();
-    settings.base = world_->base_file();
-    settings.work = world_->settings;
-    auto worker =
-        Worker::open(store(), provider_->blobs(), provider_->statement_key(), settings, [this] { return now_; });
-    ASSERT_TRUE(worker.ok()) << refusal(worker);
-    for (int round = 0; round < 20; ++round) {
-      const auto done = worker->run_once();
-      ASSERT_TRUE(done.ok()) << refusal(done);
-      if (*done == 0) break;
-    }
-    sequence();
-  }
-
-  HttpResponse ask(const Router& router, HttpRequest request, const std::string& target, const std::string& body) {
-    const auto route = router.find(target, request);
-    if (!route.ok()) return route.error();
-    request.content_length = body.size();
-    if ((*route)->receive == nullptr) {
-      request.body = body;
-      return (*route)->handle(request);
-    }
-    auto reception = (*route)->receive(request);
-    if (!reception.ok()) return reception.error();
-    if (!(*reception)->write(view(body))) return (*reception)->finish();
-    return (*reception)->finish();
-  }
-  HttpResponse get(const std::string& target) {
-    HttpRequest request;
-    request.method = "GET";
-    return ask(router_, request, target, "");
-  }
-  HttpResponse post(std::string_view target, const std::string& body) {
-    HttpRequest request;
-    request.method = "POST";
-    return ask(router_, request, std::string(target), body);
-  }
-  HttpResponse put(const Digest& id, const Bytes& file) {
-    HttpRequest request;
-    request.method = "PUT";
-    return ask(router_, request, paths::upload(id), std::string(file.begin(), file.end()));
-  }
-  // Of the admin listener, as a program with the token, or without.
-  HttpResponse admin(const std::string& method, const std::string& target, const std::string& body = {},
-                     std::map<std::string, std::string> headers = {}) {
-    HttpRequest request;
-    request.method = method;
-    request.headers = std::move(headers);
-    return ask(admin_, request, target, body);
-  }
-  std::map<std::string, std::string> token() { return {{"authorization", "Bearer " + provider_->admin_token()}}; }
-
-  static std::string reason(const HttpResponse& response) {
-    const auto problem = Problem::decode(response.body);
-    return problem.ok() ? std::string(name(problem->kind)) : fmt::format("status {}", response.status);
-  }
-
-  std::string code(UnixTime lasts = kDay) {
-    const std::string text = *random_code();
-    EXPECT_TRUE(store().add_code(code_digest(text), "somebody", now_ + lasts, now_).ok());
-    return text;
-  }
-  ClientNotice client_notice(const std::string& client, const SigningKey& key) {
-    return {client, provider_->notice().deployment, key.public_key(), 0, ""};
-  }
-  std::string enrolment(const std::string& code, const ClientNotice& notice, const SigningKey& key) {
-    return EnrolmentRequest{code, *sign_envelope(notice.encode(), key)}.encode();
-  }
-  void enrol(const std::string& client, const SigningKey& key) {
-    const HttpResponse answer = post(paths::kClients, enrolment(code(), client_notice(client, key), key));
-    ASSERT_EQ(answer.status, 201U) << answer.body;
-  }
-  static Bytes file_of(const std::string& client, const std::string& file) {
-    return *read_file(world_->folder / client / file, kMaxPublicFile);
-  }
-  RegistrationNotice registration(const std::string& client) {
-    const Bytes file = file_of(client, "registration.zka");
-    RegistrationNotice notice;
-    notice.file = reference_to(file);
-    notice.client = client;
-    notice.deployment = provider_->notice().deployment;
-    notice.registration = RegistrationFile::decode(file)->digest();
-    notice.certificate = true;
-    notice.seen = *provider_->published_tree();
-    return notice;
-  }
-  template <class Notice>
-  static std::string statement(const Notice& notice, const SigningKey& key) {
-    return sign_envelope(notice.encode(), key)->encode();
-  }
-  void be_registered(const std::string& client, const SigningKey& key) {
-    enrol(client, key);
-    const RegistrationNotice notice = registration(client);
-    const HttpResponse answer = post(paths::kRegistrations, statement(notice, key));
-    ASSERT_EQ(answer.status, 201U) << answer.body;
-    ASSERT_EQ(put(sha256(notice.encode()), file_of(client, "registration.zka")).status, 202U);
-    work();
-  }
-  void publish(UnixTime opens, UnixTime deadline) {
-    Store records = store();
-    const auto window = publish_request(*provider_, records, {world_->mask.serialize(), opens, deadline}, now_);
-    ASSERT_TRUE(window.ok()) << refusal(window);
-    sequence();
-  }
-  SubmissionNotice submission(const std::string& client) {
-    const Bytes file = file_of(client, "proof.zka");
-    SubmissionNotice notice;
-    notice.file = reference_to(file);
-    notice.client = client;
-    notice.window = world_->mask.window;
-    notice.deployment = provider_->notice().deployment;
-    notice.mask = world_->mask.digest();
-    notice.registration = RegistrationFile::decode(file_of(client, "registration.zka"))->digest();
-    notice.starts_from = (*store().client(client))->model->commitment;
-    return notice;
-  }
-
-  static inline World* world_ = nullptr;
-  static inline const std::string kAnna = std::string(32, 'a'), kBert = std::string(32, 'b');
-
-  Path folder_ = Path(::testing::TempDir()) / fmt::format("zkapex-api-{}", ::getpid());
-  UnixTime now_ = kStart;
-  std::optional<ProviderFolder> provider_;
-  std::optional<StorePool> stores_;
-  RunLog log_{stderr, true, [this] { return now_; }};
-  HttpMetrics metrics_;
-  std::atomic<bool> ready_{true};
-  Router router_, admin_;
-  SigningKey anna_ = *SigningKey::generate(), bert_ = *SigningKey::generate(KeyAlgorithm::kP256);
-};
 
 TEST_F(ApiTest, AWindowFromEnrolmentToReceipt) {
   be_registered(kAnna, anna_);
   EXPECT_EQ(WindowsAnswer::decode(get("/v1/windows").body)->windows.size(), 0U);
-  publish(now_, now_ + 10 * kDay);
+  publish(now_, now_ + 10 * kApiDay);
   const auto windows = WindowsAnswer::decode(get("/v1/windows").body);
   ASSERT_EQ(windows->windows.size(), 1U);
   const auto window = open_statement<WindowNotice>(windows->windows[0].envelope, provider_->notice().provider);
@@ -222,7 +33,7 @@ TEST_F(ApiTest, AWindowFromEnrolmentToReceipt) {
   ASSERT_TRUE(receipt.ok()) << refusal(receipt);
   EXPECT_EQ(receipt->id, id);
   EXPECT_EQ(receipt->file, notice.file);
-  EXPECT_EQ(receipt->verdict_due, now_ + kDay);
+  EXPECT_EQ(receipt->verdict_due, now_ + kApiDay);
   EXPECT_EQ(SubmissionAnswer::decode(get(paths::submission(id)).body)->state, SubmissionState::kReceived);
   EXPECT_EQ(reason(get(paths::submission_receipt(id))), "not-found");
   work();
@@ -260,6 +71,16 @@ TEST_F(ApiTest, EverythingTwiceIsOnce) {
   EXPECT_EQ(put(id, file).body, uploaded.body);
   EXPECT_EQ(post(paths::kRegistrations, statement(notice, anna_)).status, 200U);
   EXPECT_EQ(store().models(kAnna)->size(), 1U);
+}
+
+// Whoever has the provider's signature under who has which key finds the same in the log.
+TEST_F(ApiTest, OnlyWhatIsLoggedIsSignedForAClient) {
+  const std::string first = post(paths::kClients, enrolment(code(), client_notice(kAnna, anna_), anna_)).body;
+  Bytes payload = client_notice(kAnna, anna_).encode();
+  payload.insert(payload.end() - 1, ' ');
+  const HttpResponse again = post(paths::kClients, EnrolmentRequest{"", *sign_envelope(payload, anna_)}.encode());
+  EXPECT_EQ(again.status, 200U);
+  EXPECT_EQ(again.body, first);
 }
 
 TEST_F(ApiTest, EnrolmentNeedsACodeAndTheKey) {
@@ -344,6 +165,53 @@ TEST_F(ApiTest, StatementsAreHeldAgainstTheirSigner) {
   notice = registration(kAnna);
   notice.seen.size += 1;
   EXPECT_EQ(reason(post(paths::kRegistrations, statement(notice, anna_))), "stale");
+}
+
+// Nothing checks such a proof, so nobody may claim one in the log.
+TEST_F(ApiTest, NoRegistrationProvesItsCurvature) {
+  enrol(kAnna, anna_);
+  RegistrationNotice notice = registration(kAnna);
+  notice.certificate = true;
+  EXPECT_EQ(reason(post(paths::kRegistrations, statement(notice, anna_))), "malformed");
+}
+
+// A key is replaced, or a day passes, while the file comes.
+TEST_F(ApiTest, AFileThatCameForNothingGoes) {
+  enrol(kAnna, anna_);
+  const RegistrationNotice notice = registration(kAnna);
+  ASSERT_EQ(post(paths::kRegistrations, statement(notice, anna_)).status, 201U);
+  const Bytes file = file_of(kAnna, "registration.zka");
+  HttpRequest request;
+  request.method = "PUT";
+  request.content_length = file.size();
+  auto upload = (*router_.find(paths::upload(sha256(notice.encode())), request))->receive(request);
+  ASSERT_TRUE(upload.ok());
+  EXPECT_TRUE((*upload)->write(file));
+  Store records = store();
+  ASSERT_EQ(*records.expire({.decided = 0, .announced = now_, .limit = 10}, now_), 1U);
+  EXPECT_EQ(reason((*upload)->finish()), "not-found");
+  const BlobName blob{sha256(file), file.size()};
+  EXPECT_TRUE(*provider_->blobs().has(blob));
+  ASSERT_TRUE(remove_expired(records, provider_->blobs(), 90, now_).ok());
+  EXPECT_FALSE(*provider_->blobs().has(blob));
+}
+
+// Workers have no keys of the network's, and who keeps the log signs nothing else.
+TEST_F(ApiTest, EachRoleReadsItsOwnSecrets) {
+  std::filesystem::remove(folder_ / "admin-token");
+  std::filesystem::remove(folder_ / "log-key.pem");
+  EXPECT_FALSE(ProviderFolder::open(folder_).ok());
+  const auto working = ProviderFolder::open(folder_, {.statement_key = true, .admin_token = false});
+  ASSERT_TRUE(working.ok()) << refusal(working);
+  EXPECT_EQ(working->statement_key().public_key().id(), provider_->notice().provider.id());
+  const SigningKey other = *SigningKey::generate();
+  std::filesystem::remove(folder_ / "statement-key.pem");
+  const auto logging = ProviderFolder::open(folder_, {.statement_key = false, .admin_token = false});
+  ASSERT_TRUE(logging.ok()) << refusal(logging);
+  EXPECT_EQ(logging->notice(), provider_->notice());
+  ASSERT_TRUE(other.write(folder_ / "statement-key.pem").ok());
+  EXPECT_NE(refusal(ProviderFolder::open(folder_, {.statement_key = true, .admin_token = false})).find("not the key"),
+            std::string::npos);
 }
 
 TEST_F(ApiTest, AnUploadIsWhatWasAnnounced) {
@@ -448,7 +316,7 @@ TEST_F(ApiTest, OperatorsMakeCodesAndWindowsAndReadCompliance) {
   ASSERT_EQ(put(sha256(notice.encode()), file_of(kAnna, "registration.zka")).status, 202U);
   work();
   const Bytes psi = world_->mask.serialize();
-  const std::string body(psi.begin(), psi.end()), deadline = to_rfc3339(now_ + kDay);
+  const std::string body(psi.begin(), psi.end()), deadline = to_rfc3339(now_ + kApiDay);
   EXPECT_EQ(admin("POST", "/admin/windows?deadline=" + deadline, body).status, 403U);
   EXPECT_EQ(admin("POST", "/admin/windows?deadline=" + deadline, "no mask", token()).status, 400U);
   EXPECT_EQ(admin("POST", "/admin/windows", body, token()).status, 400U);

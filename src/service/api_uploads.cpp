@@ -42,15 +42,22 @@ ApiResult<HttpResponse> record_upload(const ApiContext& context, const Announcem
   ZKAPEX_TRY(const TakenDelivery taken, ours(context.stores.write([&](Store& store) {
                return store.receive(announced.id, Bytes(receipt.begin(), receipt.end()), now);
              })));
+  if (taken.refusal == Refusal::kNoDelivery) {  // forgotten while its file came
+    ZKAPEX_CHECK(ours(context.stores.write(
+        [&](Store& store) { return store.let_go(announced.file, announced.client, context.clock()); })));
+  }
   if (taken.refusal != Refusal::kNone) return failure_of(taken.refusal);
   if (!taken.delivery.receipt) return ApiFailure{ProblemKind::kInternal, "a received upload has no receipt"};
   return receipt_answer(*taken.delivery.receipt);
 }
 
+// What is to be done once the file is on disk under its name.
+using OnceHere = std::function<ApiResult<HttpResponse>()>;
+
 class Upload : public Reception {
  public:
-  Upload(ApiContext context, Announcement announced, std::unique_ptr<BlobWriter> writer)
-      : context_(std::move(context)), announced_(std::move(announced)), writer_(std::move(writer)) {}
+  Upload(ApiContext context, std::unique_ptr<BlobWriter> writer, OnceHere once_here)
+      : context_(std::move(context)), writer_(std::move(writer)), once_here_(std::move(once_here)) {}
 
   bool write(ByteView piece) override {
     written_ = writer_->write(piece);
@@ -63,25 +70,29 @@ class Upload : public Reception {
     ZKAPEX_CHECK(ours(written_));
     ZKAPEX_TRY(const bool kept, ours(writer_->finish()));
     if (!kept) return ApiFailure{ProblemKind::kDigest, "this is not the file that was announced"};
-    return record_upload(context_, announced_);
+    return once_here_();
   }
 
   ApiContext context_;
-  Announcement announced_;
   std::unique_ptr<BlobWriter> writer_;
+  OnceHere once_here_;
   Status written_ = Done{};
 };
 
-// The same file again: its receipt is there, and nothing is written.
+// The same file again: its answer is there, and nothing is written.
 class Repetition : public Reception {
  public:
-  explicit Repetition(Bytes receipt) : receipt_(std::move(receipt)) {}
+  explicit Repetition(HttpResponse answer) : answer_(std::move(answer)) {}
   bool write(ByteView) override { return true; }
-  HttpResponse finish() override { return receipt_answer(receipt_); }
+  HttpResponse finish() override { return answer_; }
 
  private:
-  Bytes receipt_;
+  HttpResponse answer_;
 };
+
+ApiFailure other_length(uint64_t expected) {
+  return {ProblemKind::kLength, fmt::format("{} bytes were announced", expected)};
+}
 
 ApiResult<std::unique_ptr<Reception>> begin_upload(const ApiContext& context, const HttpRequest& request) {
   const auto id = digest_from_hex(request.parameters[0]);
@@ -89,22 +100,51 @@ ApiResult<std::unique_ptr<Reception>> begin_upload(const ApiContext& context, co
   ZKAPEX_TRY(const auto delivery, ours(context.stores.with([&](Store& store) { return store.delivery(*id); })));
   if (!delivery) return failure_of(Refusal::kNoDelivery);
   const Announcement& announced = delivery->announced;
-  if (request.content_length != announced.file.bytes)
-    return ApiFailure{ProblemKind::kLength, fmt::format("{} bytes were announced", announced.file.bytes)};
-  if (delivery->receipt) return std::unique_ptr<Reception>(std::make_unique<Repetition>(*delivery->receipt));
+  if (request.content_length != announced.file.bytes) return other_length(announced.file.bytes);
+  if (delivery->receipt)
+    return std::unique_ptr<Reception>(std::make_unique<Repetition>(receipt_answer(*delivery->receipt)));
+  if (context.provider.notice().carried) {
+    ZKAPEX_TRY(const auto missing,
+               ours(context.stores.with([&](Store& store) { return store.missing_state(announced); })));
+    if (!missing.empty()) return failure_of(Refusal::kNoState);
+  }
   ZKAPEX_TRY(std::unique_ptr<BlobWriter> writer, ours(context.provider.blobs().write(announced.file)));
-  return std::unique_ptr<Reception>(std::make_unique<Upload>(context, announced, std::move(writer)));
+  return std::unique_ptr<Reception>(std::make_unique<Upload>(
+      context, std::move(writer), [context, announced] { return record_upload(context, announced); }));
+}
+
+// What the client carries of its own state, as far as the provider has accepted it: by the digest in the records.
+ApiResult<std::unique_ptr<Reception>> begin_state(const ApiContext& context, const HttpRequest& request) {
+  const auto id = digest_from_hex(request.parameters[0]), file = digest_from_hex(request.parameters[1]);
+  if (!id.ok() || !file.ok()) return failure_of(Refusal::kNoDelivery);
+  ZKAPEX_TRY(const TakenState taken,
+             ours(context.stores.write([&](Store& store) { return store.expect_state(*id, *file, context.clock()); })));
+  if (taken.refusal != Refusal::kNone) return failure_of(taken.refusal);
+  if (request.content_length != taken.file.bytes) return other_length(taken.file.bytes);
+  HttpResponse here;
+  here.body = "{}";
+  if (taken.here) return std::unique_ptr<Reception>(std::make_unique<Repetition>(here));
+  ZKAPEX_TRY(std::unique_ptr<BlobWriter> writer, ours(context.provider.blobs().write(taken.file)));
+  return std::unique_ptr<Reception>(std::make_unique<Upload>(
+      context, std::move(writer), [context, here, client = taken.client, file = *file]() -> ApiResult<HttpResponse> {
+        ZKAPEX_CHECK(ours(context.stores.write([&](Store& store) { return store.receive_state(client, file); })));
+        return here;
+      }));
 }
 
 }  // namespace
 
 void add_api_uploads(Router& router, const ApiContext& context) {
-  router.put(std::string(paths::kUploads) + "/{}",
-             [context](const HttpRequest& request) -> Result<std::unique_ptr<Reception>, HttpResponse> {
-               auto begun = begin_upload(context, request);
-               if (begun.ok()) return std::move(*begun);
-               return answer(context, begun.error());
-             });
+  const auto taking = [&](const std::string& pattern, auto* begin) {
+    router.put(pattern,
+               [context, begin](const HttpRequest& request) -> Result<std::unique_ptr<Reception>, HttpResponse> {
+                 auto begun = begin(context, request);
+                 if (begun.ok()) return std::move(*begun);
+                 return answer(context, begun.error());
+               });
+  };
+  taking(std::string(paths::kUploads) + "/{}", begin_upload);
+  taking(std::string(paths::kUploads) + "/{}/state/{}", begin_state);
 }
 
 }  // namespace zkapex

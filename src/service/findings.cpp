@@ -15,12 +15,9 @@ Result<SignedFor> said_of(const Case& one) {
   const Bytes& entry = announced.entry;
   ZKAPEX_TRY(const Envelope envelope, Envelope::decode({reinterpret_cast<const char*>(entry.data()), entry.size()}));
   ZKAPEX_TRY(const Statement statement, decode_statement(envelope.payload));
-  if (const auto* notice = std::get_if<RegistrationNotice>(&statement))
-    return SignedFor{announced.client, notice->registration, {}};
-  if (const auto* notice = std::get_if<UpdateNotice>(&statement))
-    return SignedFor{announced.client, notice->registration, notice->starts_from};
-  if (const auto* notice = std::get_if<SubmissionNotice>(&statement))
-    return SignedFor{announced.client, notice->registration, notice->starts_from};
+  if (const auto* notice = std::get_if<RegistrationNotice>(&statement)) return signed_for(*notice);
+  if (const auto* notice = std::get_if<UpdateNotice>(&statement)) return signed_for(*notice);
+  if (const auto* notice = std::get_if<SubmissionNotice>(&statement)) return signed_for(*notice);
   return error("what waits for a verdict was announced by no statement of a client");
 }
 
@@ -131,15 +128,18 @@ Result<std::vector<Finding>> examine_cases(const StoreRecords& records, const Ba
   return out;
 }
 
-Result<std::vector<Successors>> keep_successors(const StoreRecords& records, Blobs& blobs, std::span<const Case> cases,
+Result<std::vector<Successors>> keep_successors(const StoreRecords& records, Blobs* blobs, std::span<const Case> cases,
                                                 std::span<const Finding> findings, ThreadPool& pool) {
   std::vector<Successors> out(cases.size());
   FirstError first;
   pool.for_each(cases.size(), [&](size_t k) {
     const StoreRecords::Change* change = records.change(cases[k].job.delivery.announced.client);
     if (findings[k].rejection || change == nullptr) return;
-    first.take(put_blob(blobs, change->next.encode()), out[k].model);
-    if (change->record) first.take(put_blob(blobs, change->record->encode()), out[k].record);
+    const auto keep = [&](const Bytes& file) {
+      return blobs != nullptr ? put_blob(*blobs, file) : Result<BlobName>(BlobName{sha256(file), file.size()});
+    };
+    first.take(keep(change->next.encode()), out[k].model);
+    if (change->record) first.take(keep(change->record->encode()), out[k].record);
   });
   ZKAPEX_CHECK(first.status());
   return out;
@@ -154,6 +154,7 @@ Result<Conclusion> conclusion_of(const StoreRecords& records, const Job& job, co
     ZKAPEX_CHECK(add_window(records, *window, notice));
   }
   Conclusion out;
+  out.guided = notice.op == Operator::kGuided;
   out.job = job.id;
   out.token = job.token;
   out.delivery = job.delivery.announced.id;

@@ -31,8 +31,9 @@ struct Finding {
 struct Successors {
   BlobName model, record;
 };
-// On disk, in the order of the cases; many at a time, because each waits for the disk.
-[[nodiscard]] Result<std::vector<Successors>> keep_successors(const StoreRecords& records, Blobs& blobs,
+// On disk, in the order of the cases; many at a time, because each waits for the disk. Without blobs only their names:
+// clients have the files.
+[[nodiscard]] Result<std::vector<Successors>> keep_successors(const StoreRecords& records, Blobs* blobs,
                                                               std::span<const Case> cases,
                                                               std::span<const Finding> findings, ThreadPool& pool);
 

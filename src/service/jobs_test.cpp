@@ -277,7 +277,7 @@ TEST_P(JobsTest, KilledAtEveryWriteNothingIsLostAndNothingTwice) {
     const Digest code = digest_of("code");
     const Status added = store.add_code(code, "", 1'000'000, now);  // known after the first time
     static_cast<void>(added);
-    ZKAPEX_TRY(const Taken taken, store.enrol(code, "c0", key_of("c0"), bytes_of("client"), now));
+    ZKAPEX_TRY(const TakenKey taken, store.enrol(code, "c0", key_of("c0"), bytes_of("client"), now));
     ZKAPEX_TRY(const TakenDelivery announced, store.announce(wanted, now));
     ZKAPEX_TRY(const TakenDelivery got, store.receive(wanted.id, bytes_of("receipt"), now));
     if (taken.refusal != Refusal::kNone || announced.refusal != Refusal::kNone || got.refusal != Refusal::kNone)

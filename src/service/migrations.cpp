@@ -137,14 +137,40 @@ constexpr std::array kRetention = {
     "CREATE INDEX models_record ON models (record_sha256)",
 };
 
+constexpr std::array kLettingGo = {
+    // Names of files that may be nobody's any more, and who let go of them. `removing`: since when one is being
+    // removed.
+    R"(CREATE TABLE removals (
+         sha256 {bytes} NOT NULL,
+         bytes {integer} NOT NULL,
+         client TEXT NOT NULL REFERENCES clients (name),
+         due {integer} NOT NULL,
+         removing {integer},
+         PRIMARY KEY (sha256, client)
+       ) {strict})",
+    "CREATE INDEX removals_due ON removals (due)",
+    "CREATE INDEX removals_client ON removals (client) WHERE removing IS NOT NULL",
+    // Where clients carry their state: the files that they are asked for, `past` ones for updates only; `here` is what
+    // came along with something that has no verdict yet.
+    R"(CREATE TABLE carried (
+         client TEXT NOT NULL REFERENCES clients (name),
+         sha256 {bytes} NOT NULL,
+         bytes {integer} NOT NULL,
+         past {integer} NOT NULL,
+         here {integer} NOT NULL,
+         PRIMARY KEY (client, sha256)
+       ) {strict})",
+    "CREATE INDEX carried_file ON carried (sha256)",
+};
+
 Status run_step(Database& database, std::span<const char* const> step, int64_t version) {
   for (const char* statement : step) ZKAPEX_CHECK(database.run(in_dialect(statement, database.dialect()), {}));
   ZKAPEX_CHECK(database.run("INSERT INTO schema_steps (version) VALUES ($1)", {version}));
   return Done{};
 }
 
-const std::array<std::span<const char* const>, 2>& steps() {
-  static const std::array<std::span<const char* const>, 2> all = {kFirst, kRetention};
+const std::array<std::span<const char* const>, 3>& steps() {
+  static const std::array<std::span<const char* const>, 3> all = {kFirst, kRetention, kLettingGo};
   return all;
 }
 

@@ -64,9 +64,10 @@ Status write_all(const Path& folder, const ProviderSettings& settings, const Pat
       .certified_error = deployment->parameters().error.text(),
       .anchored = deployment->anchor().has_value(),
       .operators = {kOperators.begin(), kOperators.end()},
-      .certificate = settings.certificate,
+      .certificate = false,  // no registration proves its curvature
       .retention_days = settings.retention_days,
       .verdict_seconds = settings.verdict_seconds,
+      .carried = settings.carried,
       .time = now,
   };
   ZKAPEX_TRY(const Envelope envelope, sign_envelope(notice.encode(), statement_key));
@@ -89,7 +90,7 @@ std::string ProviderSettings::encode() const {
       {"admin_port", admin_port},
       {"tls_certificate", tls_certificate},
       {"tls_key", tls_key},
-      {"certificate", certificate},
+      {"clients_carry_state", carried},
       {"retention_days", retention_days},
       {"verdict_seconds", verdict_seconds},
       {"cosignatures", cosignatures},
@@ -111,7 +112,7 @@ Result<ProviderSettings> ProviderSettings::decode(std::string_view text) {
   ZKAPEX_TRY(out.admin_port, read_port(object, "admin_port"));
   ZKAPEX_TRY(out.tls_certificate, object.text("tls_certificate", 4096));
   ZKAPEX_TRY(out.tls_key, object.text("tls_key", 4096));
-  ZKAPEX_TRY(out.certificate, object.truth("certificate"));
+  ZKAPEX_TRY(out.carried, object.truth("clients_carry_state"));
   ZKAPEX_TRY(out.retention_days, object.number("retention_days"));
   ZKAPEX_TRY(out.verdict_seconds, object.number("verdict_seconds"));
   ZKAPEX_TRY(out.cosignatures, object.number("cosignatures"));
@@ -140,7 +141,20 @@ Status ProviderFolder::init(const Path& folder, const ProviderSettings& settings
   return done;
 }
 
-Result<ProviderFolder> ProviderFolder::open(const Path& folder) {
+Status ProviderFolder::read_secrets(const ProviderSecrets& secrets) {
+  if (secrets.statement_key) {
+    ZKAPEX_TRY(statement_key_, SigningKey::read(folder_ / "statement-key.pem"));
+  }
+  if (!secrets.admin_token) return Done{};
+  ZKAPEX_TRY(const Bytes bytes, read_file(folder_ / "admin-token", 128));
+  std::string token(bytes.begin(), bytes.end());
+  while (!token.empty() && token.back() == '\n') token.pop_back();
+  if (token.size() < 32) return error("{}/admin-token is too short to be one", folder_.string());
+  admin_token_ = std::move(token);
+  return Done{};
+}
+
+Result<ProviderFolder> ProviderFolder::open(const Path& folder, const ProviderSecrets& secrets) {
   std::error_code failed;
   if (!std::filesystem::exists(folder / kSettingsFile, failed))
     return error("{} is no provider's folder: it has no {} (zkapex provider init makes one)", folder.string(),
@@ -149,13 +163,9 @@ Result<ProviderFolder> ProviderFolder::open(const Path& folder) {
   auto settings = ProviderSettings::decode({reinterpret_cast<const char*>(text.data()), text.size()});
   if (!settings.ok()) return settings.error().within((folder / kSettingsFile).string());
   ZKAPEX_TRY(Policy policy, Policy::read(folder / "policy"));
-  ZKAPEX_TRY(SigningKey key, SigningKey::read(folder / "statement-key.pem"));
   ZKAPEX_TRY(std::unique_ptr<Blobs> blobs, open_blobs(folder, *settings));
-  ProviderFolder out(folder, std::move(*settings), std::move(policy), std::move(key), std::move(blobs));
-  ZKAPEX_TRY(const Bytes token, read_file(folder / "admin-token", 128));
-  out.admin_token_.assign(token.begin(), token.end());
-  while (!out.admin_token_.empty() && out.admin_token_.back() == '\n') out.admin_token_.pop_back();
-  if (out.admin_token_.size() < 32) return error("{}/admin-token is too short to be one", folder.string());
+  ProviderFolder out(folder, std::move(*settings), std::move(policy), std::move(blobs));
+  ZKAPEX_CHECK(out.read_secrets(secrets));
 
   ZKAPEX_TRY(Store store, out.open_store());
   ZKAPEX_TRY(const std::optional<DeploymentInfo> info, store.deployment());
@@ -165,7 +175,10 @@ Result<ProviderFolder> ProviderFolder::open(const Path& folder) {
   out.deployment_.emplace(std::move(deployment));
   ZKAPEX_TRY(const Envelope envelope,
              Envelope::decode({reinterpret_cast<const char*>(info->entry.data()), info->entry.size()}));
-  ZKAPEX_TRY(DeploymentNotice notice, open_statement<DeploymentNotice>(envelope, out.statement_key_.public_key()));
+  ZKAPEX_TRY(DeploymentNotice notice, DeploymentNotice::decode(envelope.payload));
+  ZKAPEX_CHECK(verify_envelope(envelope, notice.provider));
+  if (out.statement_key_ && out.statement_key_->public_key().id() != notice.provider.id())
+    return error("{}/statement-key.pem is not the key that the deployment's statement names", folder.string());
   out.notice_.emplace(std::move(notice));
   return out;
 }

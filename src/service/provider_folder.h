@@ -27,7 +27,7 @@ struct ProviderSettings {
   std::string address = "127.0.0.1", admin_address = "127.0.0.1";
   uint16_t port = 8470, admin_port = 8471;
   std::string tls_certificate, tls_key;  // PEM, of the public listener; empty: plain HTTP
-  bool certificate = false;              // registrations must prove their curvature
+  bool carried = false;                  // clients keep their records, and send them along
   uint64_t retention_days = 90;
   uint64_t verdict_seconds = 86'400;
   uint64_t cosignatures = 0;     // that a checkpoint needs before it is published
@@ -38,23 +38,29 @@ struct ProviderSettings {
   bool operator==(const ProviderSettings&) const = default;
 };
 
+// Which secrets of the folder a process reads: each role only its own.
+struct ProviderSecrets {
+  bool statement_key = true;  // api and work sign with it
+  bool admin_token = true;    // api asks for it
+};
+
 class ProviderFolder {
  public:
   // A new folder with new keys; `deployment` is the file, `base` the model that its anchor names. Nothing is left of
   // what fails.
   [[nodiscard]] static Status init(const Path& folder, const ProviderSettings& settings, const Path& deployment,
                                    UnixTime now);
-  [[nodiscard]] static Result<ProviderFolder> open(const Path& folder);
+  [[nodiscard]] static Result<ProviderFolder> open(const Path& folder, const ProviderSecrets& secrets = {});
 
   [[nodiscard]] const Path& folder() const { return folder_; }
   [[nodiscard]] const ProviderSettings& settings() const { return settings_; }
   [[nodiscard]] const Deployment& deployment() const { return *deployment_; }
   [[nodiscard]] const DeploymentNotice& notice() const { return *notice_; }
   [[nodiscard]] const Policy& policy() const { return policy_; }
-  [[nodiscard]] const SigningKey& statement_key() const { return statement_key_; }
+  [[nodiscard]] const SigningKey& statement_key() const { return statement_key_.value(); }  // if it was asked for
   [[nodiscard]] Blobs& blobs() const { return *blobs_; }
   [[nodiscard]] Path log() const { return folder_ / "log"; }
-  [[nodiscard]] const std::string& admin_token() const { return admin_token_; }
+  [[nodiscard]] const std::string& admin_token() const { return admin_token_.value(); }  // if it was asked for
 
   [[nodiscard]] std::string store_address() const;
   // A new connection.
@@ -65,20 +71,19 @@ class ProviderFolder {
   [[nodiscard]] Result<SeenTree> published_tree() const;  // of size 0 before the first checkpoint
 
  private:
-  ProviderFolder(Path folder, ProviderSettings settings, Policy policy, SigningKey statement_key,
-                 std::unique_ptr<Blobs> blobs)
+  ProviderFolder(Path folder, ProviderSettings settings, Policy policy, std::unique_ptr<Blobs> blobs)
       : folder_(std::move(folder)),
         settings_(std::move(settings)),
         policy_(std::move(policy)),
-        statement_key_(std::move(statement_key)),
         blobs_(std::move(blobs)) {}
+  [[nodiscard]] Status read_secrets(const ProviderSecrets& secrets);
 
   Path folder_;
   ProviderSettings settings_;
   Policy policy_;
-  SigningKey statement_key_;
   std::unique_ptr<Blobs> blobs_;
-  std::string admin_token_;
+  std::optional<SigningKey> statement_key_;
+  std::optional<std::string> admin_token_;
   std::optional<Deployment> deployment_;
   std::optional<DeploymentNotice> notice_;
 };

@@ -1,16 +1,22 @@
 #include "service/retention.h"
 
-#include <algorithm>
-
 namespace zkapex {
 
 Result<size_t> remove_expired(Store& store, Blobs& blobs, uint64_t days, UnixTime now) {
   constexpr UnixTime kDaySeconds = 86'400;
-  constexpr size_t kAtOnce = 16;  // clients wait meanwhile: each is a name that goes from the disk
-  const auto kept = static_cast<UnixTime>(days) * kDaySeconds;
-  const Expiry expiry{.decided = now - kept, .announced = now - std::max(kept, kDaySeconds), .limit = kAtOnce};
-  return store.expire(
-      expiry, [&blobs](const BlobName& name) { return blobs.remove(name); }, now);
+  constexpr size_t kAtOnce = 16;
+  const Expiry expiry{
+      .decided = now - static_cast<UnixTime>(days) * kDaySeconds, .announced = now - kDaySeconds, .limit = kAtOnce};
+  ZKAPEX_TRY(const size_t expired, store.expire(expiry, now));
+  ZKAPEX_TRY(const std::vector<BlobName> files, store.claim_removals(kAtOnce, now));
+  Status trouble = Done{};
+  for (const BlobName& file : files) {
+    const Status removed = blobs.remove(file);
+    ZKAPEX_CHECK(store.end_removal(file, removed.ok(), now));
+    if (!removed.ok()) trouble = removed;
+  }
+  ZKAPEX_CHECK(trouble);
+  return expired + files.size();
 }
 
 }  // namespace zkapex

@@ -6,8 +6,8 @@
 
 namespace zkapex {
 
-// Some of the files that were decided `days` ago or earlier, and of announcements as old (a day at least) that nothing
-// followed: how many; call it again until it is none.
+// Lets go of some files that were decided `days` ago or earlier, and of announcements that nothing followed for a day;
+// and removes some that were let go, by anybody. How many; call it again until it is none.
 [[nodiscard]] Result<size_t> remove_expired(Store& store, Blobs& blobs, uint64_t days, UnixTime now);
 
 }  // namespace zkapex

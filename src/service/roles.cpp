@@ -206,6 +206,7 @@ Status Service::start_workers(const RoleSettings& settings) {
     worker.name = fmt::format("{}-{}", id.substr(0, 8), k);
     worker.store = provider_.store_address();
     if (!provider_.settings().base.empty()) worker.base = within(provider_.folder(), provider_.settings().base);
+    worker.carried = provider_.notice().carried;
     worker.work = settings.verifying;
     const auto role = std::make_shared<WorkerRole>(provider_, log_, clock_, worker);
     ZKAPEX_CHECK(role->open());

@@ -3,7 +3,6 @@
 // processes open their own on the same address.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 
@@ -17,10 +16,21 @@ struct Taken {
   Refusal refusal = Refusal::kNone;
   bool known = false;
 };
+struct TakenKey {
+  Refusal refusal = Refusal::kNone;
+  bool known = false;
+  Bytes entry;  // the statement that is logged, unless refused
+};
 struct TakenDelivery {
   Refusal refusal = Refusal::kNone;
   bool known = false;     // announced (or received) before; nothing changed
   DeliveryInfo delivery;  // as it stands now, unless refused
+};
+struct TakenState {
+  Refusal refusal = Refusal::kNone;
+  bool here = false;  // it came before
+  std::string client;
+  BlobName file;
 };
 
 // What a worker found, to be written at once.
@@ -35,6 +45,8 @@ struct Conclusion {
   uint64_t from = 0;
   Digest commitment{};
   BlobName model, record;
+  // Clients carry their state: the provider keeps no files of it. `guided`: updates will ask for the model before, too.
+  bool carried = false, guided = false;
 };
 
 // What is kept no longer.
@@ -63,12 +75,12 @@ class Store {
   // --- Clients. `code` is SHA-256 of the code: the store does not know codes.
   [[nodiscard]] Status add_code(const Digest& code, const std::string& person, UnixTime expires, UnixTime now);
   // The code is spent with it. The same client with the same key again, whatever the code: known.
-  [[nodiscard]] Result<Taken> enrol(const Digest& code, const std::string& client, const ClientKey& key,
-                                    const Bytes& entry, UnixTime now);
+  [[nodiscard]] Result<TakenKey> enrol(const Digest& code, const std::string& client, const ClientKey& key,
+                                       const Bytes& entry, UnixTime now);
   // `old_key` is the identifier of the client's current key, which is retired, `rotation` how many it has had. What it
   // announced and has not uploaded has to be announced again, by the new key. The same rotation again: known.
-  [[nodiscard]] Result<Taken> rotate_key(const std::string& client, const std::string& old_key, uint64_t rotation,
-                                         const ClientKey& key, const Bytes& entry, UnixTime now);
+  [[nodiscard]] Result<TakenKey> rotate_key(const std::string& client, const std::string& old_key, uint64_t rotation,
+                                            const ClientKey& key, const Bytes& entry, UnixTime now);
   [[nodiscard]] Result<std::optional<KeyRecord>> key(const std::string& id);
   [[nodiscard]] Result<std::optional<ClientInfo>> client(const std::string& name);
   // By name, after the given one: pages.
@@ -87,6 +99,11 @@ class Store {
   // The file is in the blob store. Logs the statement and makes the job. `receipt` is signed over `now`; a second one
   // is not kept: the first is in the answer.
   [[nodiscard]] Result<TakenDelivery> receive(const Digest& id, const Bytes& receipt, UnixTime now);
+  // What the client carries of its own state, and the delivery is verified against: files that have not come, one that
+  // is going to be uploaded, and one that is on disk.
+  [[nodiscard]] Result<std::vector<BlobName>> missing_state(const Announcement& delivery);
+  [[nodiscard]] Result<TakenState> expect_state(const Digest& id, const Digest& file, UnixTime now);
+  [[nodiscard]] Status receive_state(const std::string& client, const Digest& file);
   [[nodiscard]] Result<std::optional<DeliveryInfo>> delivery(const Digest& id);
   // Newest first.
   [[nodiscard]] Result<std::vector<DeliveryInfo>> deliveries_of(const std::string& client, size_t limit);
@@ -109,10 +126,14 @@ class Store {
   // --- Models.
   [[nodiscard]] Result<std::vector<ModelState>> models(const std::string& client);  // from version 1 on
 
-  // --- Retention. Of what has expired, calls `remove` for each file that nothing else names, and notes it; what was
-  // only announced is forgotten. How many; nobody hands in anything meanwhile. What is cut short is done again.
-  [[nodiscard]] Result<size_t> expire(const Expiry& expiry, const std::function<Status(const BlobName&)>& remove,
-                                      UnixTime now);
+  // --- Retention. Lets go of the files of what has expired; what was only announced is forgotten. How many.
+  [[nodiscard]] Result<size_t> expire(const Expiry& expiry, UnixTime now);
+  // A file that came for nothing.
+  [[nodiscard]] Status let_go(const BlobName& file, const std::string& client, UnixTime now);
+  // Files that were let go and that nobody needs, for the caller to remove, who says of each how it ended. Until then
+  // they cannot be announced again. What is cut short is claimed again.
+  [[nodiscard]] Result<std::vector<BlobName>> claim_removals(size_t limit, UnixTime now);
+  [[nodiscard]] Status end_removal(const BlobName& file, bool removed, UnixTime now);
 
   // --- Numbers.
   [[nodiscard]] Result<QueueCounts> queue();

@@ -15,6 +15,17 @@ Status insert_key(Database& database, const std::string& client, const ClientKey
   return Done{};
 }
 
+// What was logged when the key was taken: the answer of the first time, whatever the statement says this time.
+Result<TakenKey> known_key(Database& database, const ClientKey& key) {
+  ZKAPEX_TRY(
+      const std::optional<Bytes> entry,
+      one_row<Bytes>(database, "SELECT e.body FROM client_keys k JOIN entries e ON e.id = k.entry WHERE k.id = $1",
+                     {key.id}, [](SqlReader& row) { return row.bytes(); }));
+  if (!entry) return error("a key of the database has no statement");
+  return TakenKey{.known = true, .entry = *entry};
+}
+TakenKey refused_key(Refusal refusal) { return {.refusal = refusal, .entry = {}}; }
+
 struct CodeRow {
   std::optional<std::string> person, client;
   UnixTime expires = 0;
@@ -79,49 +90,56 @@ Status Store::add_code(const Digest& code, const std::string& person, UnixTime e
   });
 }
 
-Result<Taken> Store::enrol(const Digest& code, const std::string& client, const ClientKey& key, const Bytes& entry,
-                           UnixTime now) {
-  return transact(*database_, [&]() -> Result<Taken> {
+Result<TakenKey> Store::enrol(const Digest& code, const std::string& client, const ClientKey& key, const Bytes& entry,
+                              UnixTime now) {
+  return transact(*database_, [&]() -> Result<TakenKey> {
     ZKAPEX_TRY(const std::optional<CodeRow> found, find_code(*database_, code));
     ZKAPEX_TRY(const std::optional<KeyRecord> present, this->key(key.id));
-    if (present && present->client == client && !present->retired) return Taken{.known = true};
-    if (present) return Taken{Refusal::kKeyTaken};
-    if (!found) return Taken{Refusal::kNoCode};
-    if (found->client) return Taken{Refusal::kCodeUsed};
-    if (now >= found->expires) return Taken{Refusal::kCodeExpired};
+    if (present && present->client == client && !present->retired) return known_key(*database_, key);
+    if (present) return refused_key(Refusal::kKeyTaken);
+    if (!found) return refused_key(Refusal::kNoCode);
+    if (found->client) return refused_key(Refusal::kCodeUsed);
+    if (now >= found->expires) return refused_key(Refusal::kCodeExpired);
     ZKAPEX_TRY(const bool fresh, any_row(*database_,
                                          "INSERT INTO clients (name, enrolled, person) VALUES ($1, $2, $3) "
                                          "ON CONFLICT DO NOTHING RETURNING 1",
                                          {client, now, found->person ? SqlValue(*found->person) : SqlValue()}));
-    if (!fresh) return Taken{Refusal::kNameTaken};
+    if (!fresh) return refused_key(Refusal::kNameTaken);
     ZKAPEX_CHECK(insert_key(*database_, client, key, entry, now));
     // Who it is stands with the client from now on, where it can be forgotten.
     ZKAPEX_CHECK(database_->run("UPDATE codes SET client = $2, person = NULL WHERE sha256 = $1", {sql(code), client}));
-    return Taken{};
+    return TakenKey{.entry = entry};
   });
 }
 
-Result<Taken> Store::rotate_key(const std::string& client, const std::string& old_key, uint64_t rotation,
-                                const ClientKey& key, const Bytes& entry, UnixTime now) {
-  return transact(*database_, [&]() -> Result<Taken> {
+Result<TakenKey> Store::rotate_key(const std::string& client, const std::string& old_key, uint64_t rotation,
+                                   const ClientKey& key, const Bytes& entry, UnixTime now) {
+  return transact(*database_, [&]() -> Result<TakenKey> {
     ZKAPEX_TRY(const bool enrolled,
                any_row(*database_, "SELECT 1 FROM clients WHERE name = $1 {for_update}", {client}));
-    if (!enrolled) return Taken{Refusal::kNoClient};
+    if (!enrolled) return refused_key(Refusal::kNoClient);
     ZKAPEX_TRY(const std::optional<KeyRecord> present, this->key(key.id));
-    if (present && present->client == client && !present->retired && key.id != old_key) return Taken{.known = true};
-    if (present) return Taken{Refusal::kKeyTaken};
+    if (present && present->client == client && !present->retired && key.id != old_key)
+      return known_key(*database_, key);
+    if (present) return refused_key(Refusal::kKeyTaken);
     ZKAPEX_TRY(const uint64_t keys,
                count_of(*database_, "SELECT COUNT(*) FROM client_keys WHERE client = $1", {client}));
-    if (keys != rotation) return Taken{Refusal::kKeyNumber};
+    if (keys != rotation) return refused_key(Refusal::kKeyNumber);
+    ZKAPEX_TRY(const uint64_t today,
+               count_of(*database_, "SELECT COUNT(*) FROM client_keys WHERE client = $1 AND added > $2",
+                        {client, now - kADay}));
+    if (today >= kMostInADay) return refused_key(Refusal::kTooMany);
     ZKAPEX_TRY(const bool was_current, any_row(*database_,
                                                "UPDATE client_keys SET retired = $3 WHERE client = $1 AND id = $2 "
                                                "AND retired IS NULL RETURNING 1",
                                                {client, old_key, now}));
-    if (!was_current) return Taken{Refusal::kKeyRetired};
-    // Logged after this, they would be signed by a key that is not the client's any more.
+    if (!was_current) return refused_key(Refusal::kKeyRetired);
+    // Logged after this, they would be signed by a key that is not the client's any more. A file of theirs may be here,
+    // or still be coming.
+    ZKAPEX_CHECK(leave_all_for_removal(*database_, "deliveries", "state = 'announced'", client, now + kLongestUpload));
     ZKAPEX_CHECK(database_->run("DELETE FROM deliveries WHERE client = $1 AND state = 'announced'", {client}));
     ZKAPEX_CHECK(insert_key(*database_, client, key, entry, now));
-    return Taken{};
+    return TakenKey{.entry = entry};
   });
 }
 

@@ -65,36 +65,38 @@ class Gate {
   UnixTime now_;
 };
 
-// One change at a time of one client, and of windows with updates.
-Status hold(Database& database, const std::string& client) {
+Result<Refusal> too_many(Database& database, const Announcement& wanted, UnixTime now) {
+  const bool updates = wanted.kind == DeliveryKind::kUpdate;
+  ZKAPEX_TRY(const uint64_t before,
+             count_of(database,
+                      "SELECT COUNT(*) FROM deliveries WHERE client = $1 AND kind = $2 AND window_id = $3 "
+                      "AND announced > $4",
+                      {wanted.client, std::string(name(wanted.kind)), wanted.window, updates ? now - kADay : 0}));
+  return before >= (updates ? kMostInADay : kMostDeliveries) ? Refusal::kTooMany : Refusal::kNone;
+}
+
+}  // namespace
+
+Status hold_client(Database& database, const std::string& client) {
   ZKAPEX_CHECK(database.run(in_dialect("SELECT one FROM deployment {for_share}", database.dialect()), {}));
   ZKAPEX_CHECK(
       database.run(in_dialect("SELECT 1 FROM clients WHERE name = $1 {for_update}", database.dialect()), {client}));
   return Done{};
 }
 
-Result<Refusal> too_many(Database& database, const Announcement& wanted) {
-  ZKAPEX_TRY(const uint64_t before,
-             count_of(database, "SELECT COUNT(*) FROM deliveries WHERE client = $1 AND kind = $2 AND window_id = $3",
-                      {wanted.client, std::string(name(wanted.kind)), wanted.window}));
-  // Updates are not counted: a client may learn for years, and each waits for its verdict.
-  const bool limited = wanted.kind != DeliveryKind::kUpdate;
-  return limited && before >= kMostDeliveries ? Refusal::kTooMany : Refusal::kNone;
-}
-
-}  // namespace
-
 Result<TakenDelivery> Store::announce(const Announcement& announcement, UnixTime now) {
   return transact(*database_, [&]() -> Result<TakenDelivery> {
-    ZKAPEX_CHECK(hold(*database_, announcement.client));
+    ZKAPEX_CHECK(hold_client(*database_, announcement.client));
     ZKAPEX_TRY(const std::optional<DeliveryInfo> present, delivery(announcement.id));
     if (present) return TakenDelivery{.known = true, .delivery = *present};
     ZKAPEX_TRY(const std::optional<KeyRecord> signer, key(announcement.signer));  // it may have been replaced just now
     if (signer && signer->retired) return TakenDelivery{.refusal = Refusal::kKeyRetired, .delivery = {}};
     ZKAPEX_TRY(Refusal refusal, Gate(*this, announcement, now).check());
     if (refusal == Refusal::kNone) {
-      ZKAPEX_TRY(refusal, too_many(*database_, announcement));
+      ZKAPEX_TRY(refusal, too_many(*database_, announcement, now));
     }
+    ZKAPEX_TRY(const bool going, is_being_removed(*database_, announcement.file.sha256, announcement.client));
+    if (refusal == Refusal::kNone && going) refusal = Refusal::kRemoving;
     if (refusal != Refusal::kNone) return TakenDelivery{.refusal = refusal, .delivery = {}};
     ZKAPEX_CHECK(database_->run(
         "INSERT INTO deliveries (id, kind, client, window_id, sha256, bytes, envelope, state, announced) "
@@ -110,13 +112,15 @@ Result<TakenDelivery> Store::receive(const Digest& id, const Bytes& receipt, Uni
   return transact(*database_, [&]() -> Result<TakenDelivery> {
     ZKAPEX_TRY(const std::optional<DeliveryInfo> before, delivery(id));
     if (!before) return TakenDelivery{.refusal = Refusal::kNoDelivery, .delivery = {}};
-    ZKAPEX_CHECK(hold(*database_, before->announced.client));
+    ZKAPEX_CHECK(hold_client(*database_, before->announced.client));
     ZKAPEX_TRY(const std::optional<DeliveryInfo> present, delivery(id));  // as it is now that nobody else changes it
     if (!present) return TakenDelivery{.refusal = Refusal::kNoDelivery, .delivery = {}};
     if (present->state != DeliveryState::kAnnounced) return TakenDelivery{.known = true, .delivery = *present};
     const Announcement& announced = present->announced;
     ZKAPEX_TRY(const Refusal refusal, Gate(*this, announced, now).check());
     if (refusal != Refusal::kNone) return TakenDelivery{.refusal = refusal, .delivery = {}};
+    ZKAPEX_TRY(const std::vector<BlobName> missing, missing_state(announced));
+    if (!missing.empty()) return TakenDelivery{.refusal = Refusal::kNoState, .delivery = {}};
     ZKAPEX_TRY(const int64_t queued, queue_entry(*database_, announced.entry));
     ZKAPEX_CHECK(database_->run(
         "UPDATE deliveries SET state = 'received', received = $2, receipt = $3, entry = $4, envelope = NULL "

@@ -113,6 +113,9 @@ Result<bool> conclude_one(Database& database, const Conclusion& conclusion, Unix
                      {sql(conclusion.delivery), std::string(conclusion.accepted ? "accepted" : "rejected"),
                       conclusion.reason, conclusion.detail, now, queued}));
   if (!decided) return error("a delivery of the database has a verdict and an open job");
+  if (conclusion.carried) {
+    ZKAPEX_CHECK(leave_with_client(database, conclusion, *client, now));
+  }
   if (conclusion.accepted && conclusion.from == 0) {
     ZKAPEX_CHECK(
         database.run("UPDATE clients SET registration = $2 WHERE name = $1", {*client, sql(conclusion.delivery)}));

@@ -1,4 +1,5 @@
-// Files that are kept no longer: their digests, statements and verdicts stay.
+// Files that are kept no longer: their digests, statements and verdicts stay. Whoever lets go of a file leaves its
+// name; the file itself is removed outside of all transactions, since a disk or a network may take its time.
 #include "service/store.h"
 #include "service/store_rows.h"
 
@@ -6,66 +7,85 @@ namespace zkapex {
 
 namespace {
 
+constexpr UnixTime kRemovalLease = 600;  // who claimed a removal has died since
+
 struct Expired {
   Digest id{};
   BlobName file;
-  bool announced = false;  // and nothing more: there may be a file that came too late
+  std::string client;
+  bool announced = false;  // and nothing more: there may be a file that came too late, or is still coming
 };
 
 Result<Expired> read_expired(SqlReader& row) {
   Expired out;
   ZKAPEX_TRY(out.id, row.digest());
   ZKAPEX_TRY(out.file, read_blob_name(row));
+  ZKAPEX_TRY(out.client, row.text());
   ZKAPEX_TRY(const std::string state, row.text());
   out.announced = state == name(DeliveryState::kAnnounced);
   return out;
 }
 
-// A client that waits for a verdict may have sent, as some other file, what the verdict is going to lead to.
-constexpr std::string_view kWaitsForNothing =
-    "NOT EXISTS (SELECT 1 FROM deliveries u WHERE u.client = d.client AND u.state = 'received')";
-
 Result<std::vector<Expired>> find_expired(Database& database, const Expiry& expiry) {
-  constexpr std::string_view kColumns = "SELECT d.id, d.sha256, d.bytes, d.state FROM deliveries d";
-  ZKAPEX_TRY(std::vector<Expired> out,
-             all_rows<Expired>(database,
-                               fmt::format("{} WHERE d.removed IS NULL AND d.decided <= $1 AND {} "
-                                           "ORDER BY d.decided, d.id LIMIT $2",
-                                           kColumns, kWaitsForNothing),
-                               {expiry.decided, sql(uint64_t{expiry.limit})}, read_expired));
+  constexpr std::string_view kColumns = "SELECT d.id, d.sha256, d.bytes, d.client, d.state FROM deliveries d";
+  ZKAPEX_TRY(
+      std::vector<Expired> out,
+      all_rows<Expired>(
+          database,
+          fmt::format("{} WHERE d.removed IS NULL AND d.decided <= $1 ORDER BY d.decided, d.id LIMIT $2", kColumns),
+          {expiry.decided, sql(uint64_t{expiry.limit})}, read_expired));
   ZKAPEX_TRY(const std::vector<Expired> announced,
-             all_rows<Expired>(database,
-                               fmt::format("{} WHERE d.state = 'announced' AND d.announced <= $1 AND {} "
-                                           "ORDER BY d.announced, d.id LIMIT $2",
-                                           kColumns, kWaitsForNothing),
-                               {expiry.announced, sql(uint64_t{expiry.limit - out.size()})}, read_expired));
+             all_rows<Expired>(
+                 database,
+                 fmt::format("{} WHERE d.state = 'announced' AND d.announced <= $1 ORDER BY d.announced, d.id LIMIT $2",
+                             kColumns),
+                 {expiry.announced, sql(uint64_t{expiry.limit - out.size()})}, read_expired));
   out.insert(out.end(), announced.begin(), announced.end());
   return out;
 }
 
 // Clients choose what they upload: it may well be a file that the provider needs.
-Result<bool> is_named_elsewhere(Database& database, const Expired& one) {
+Result<bool> is_needed(Database& database, const Digest& file) {
   return any_row(database,
-                 "SELECT 1 FROM deliveries WHERE sha256 = $1 AND id <> $2 AND removed IS NULL "
-                 "UNION ALL SELECT 1 FROM models WHERE model_sha256 = $1 "
-                 "UNION ALL SELECT 1 FROM models WHERE record_sha256 = $1 "
+                 "SELECT 1 FROM deliveries WHERE sha256 = $1 AND removed IS NULL "
+                 "UNION ALL SELECT 1 FROM models m WHERE (m.model_sha256 = $1 OR m.record_sha256 = $1) "
+                 "AND NOT EXISTS (SELECT 1 FROM carried c WHERE c.client = m.client) "
                  "UNION ALL SELECT 1 FROM windows WHERE sha256 = $1 "
                  "UNION ALL SELECT 1 FROM deployment WHERE sha256 = $1",
-                 {sql(one.file.sha256), sql(one.id)});
+                 {sql(file)});
 }
 
 }  // namespace
 
-Result<size_t> Store::expire(const Expiry& expiry, const std::function<Status(const BlobName&)>& remove, UnixTime now) {
+Status leave_for_removal(Database& database, const BlobName& file, const std::string& client, UnixTime due) {
+  ZKAPEX_CHECK(
+      database.run("INSERT INTO removals (sha256, bytes, client, due) VALUES ($1, $2, $3, $4) "
+                   "ON CONFLICT (sha256, client) DO UPDATE SET due = $4",
+                   {sql(file.sha256), sql(file.bytes), client, due}));
+  return Done{};
+}
+
+Status leave_all_for_removal(Database& database, std::string_view table, std::string_view which,
+                             const std::string& client, UnixTime due) {
+  const std::string statement = fmt::format(
+      "INSERT INTO removals (sha256, bytes, client, due) SELECT sha256, MAX(bytes), client, CAST($2 AS {{integer}}) "
+      "FROM {} WHERE client = $1 AND {} GROUP BY sha256, client "
+      "ON CONFLICT (sha256, client) DO UPDATE SET due = excluded.due",
+      table, which);
+  ZKAPEX_CHECK(database.run(in_dialect(statement, database.dialect()), {client, due}));
+  return Done{};
+}
+
+Result<bool> is_being_removed(Database& database, const Digest& file, const std::string& client) {
+  return any_row(database, "SELECT 1 FROM removals WHERE removing IS NOT NULL AND (sha256 = $1 OR client = $2)",
+                 {sql(file), client});
+}
+
+Result<size_t> Store::expire(const Expiry& expiry, UnixTime now) {
   return transact(*database_, [&]() -> Result<size_t> {
-    // Nobody announces or hands in anything until the end: see hold() in store_deliveries.cpp.
-    ZKAPEX_CHECK(database_->run(in_dialect("SELECT one FROM deployment {for_update}", database_->dialect()), {}));
     ZKAPEX_TRY(const std::vector<Expired> expired, find_expired(*database_, expiry));
     for (const Expired& one : expired) {
-      ZKAPEX_TRY(const bool needed, is_named_elsewhere(*database_, one));
-      if (!needed) {
-        ZKAPEX_CHECK(remove(one.file));
-      }
+      ZKAPEX_CHECK(leave_for_removal(*database_, one.file, one.client, one.announced ? now + kLongestUpload : now));
       if (one.announced) {
         ZKAPEX_CHECK(database_->run("DELETE FROM deliveries WHERE id = $1 AND state = 'announced'", {sql(one.id)}));
       } else {
@@ -73,6 +93,51 @@ Result<size_t> Store::expire(const Expiry& expiry, const std::function<Status(co
       }
     }
     return expired.size();
+  });
+}
+
+Status Store::let_go(const BlobName& file, const std::string& client, UnixTime now) {
+  return transact(*database_, [&] { return leave_for_removal(*database_, file, client, now); });
+}
+
+Result<std::vector<BlobName>> Store::claim_removals(size_t limit, UnixTime now) {
+  return transact(*database_, [&]() -> Result<std::vector<BlobName>> {
+    // Nobody announces or hands in anything until the end: see hold_client() in store_deliveries.cpp.
+    ZKAPEX_CHECK(database_->run(in_dialect("SELECT one FROM deployment {for_update}", database_->dialect()), {}));
+    // A client that waits for a verdict may have sent, as some other file, what the verdict is going to lead to.
+    ZKAPEX_TRY(const std::vector<BlobName> due,
+               all_rows<BlobName>(*database_,
+                                  "SELECT DISTINCT r.sha256, r.bytes FROM removals r WHERE r.due <= $1 AND "
+                                  "(r.removing IS NULL OR r.removing <= $2) AND NOT EXISTS "
+                                  "(SELECT 1 FROM removals o JOIN deliveries u ON u.client = o.client "
+                                  "WHERE o.sha256 = r.sha256 AND u.state = 'received') LIMIT $3",
+                                  {now, now - kRemovalLease, sql(uint64_t{limit})}, read_blob_name));
+    std::vector<BlobName> out;
+    for (const BlobName& file : due) {
+      // What a client brought along, and nothing followed: nobody waits for a verdict here.
+      ZKAPEX_CHECK(database_->run("UPDATE carried SET here = 0 WHERE sha256 = $1", {sql(file.sha256)}));
+      ZKAPEX_TRY(const bool needed, is_needed(*database_, file.sha256));
+      if (needed) {
+        ZKAPEX_CHECK(database_->run("DELETE FROM removals WHERE sha256 = $1", {sql(file.sha256)}));
+      } else {
+        ZKAPEX_CHECK(database_->run("UPDATE removals SET removing = $2 WHERE sha256 = $1", {sql(file.sha256), now}));
+        out.push_back(file);
+      }
+    }
+    return out;
+  });
+}
+
+Status Store::end_removal(const BlobName& file, bool removed, UnixTime now) {
+  constexpr UnixTime kLater = 3600;
+  return transact(*database_, [&]() -> Status {
+    if (removed) {
+      ZKAPEX_CHECK(database_->run("DELETE FROM removals WHERE sha256 = $1", {sql(file.sha256)}));
+    } else {
+      ZKAPEX_CHECK(database_->run("UPDATE removals SET removing = NULL, due = $2 WHERE sha256 = $1",
+                                  {sql(file.sha256), now + kLater}));
+    }
+    return Done{};
   });
 }
 

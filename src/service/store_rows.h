@@ -2,7 +2,7 @@
 #pragma once
 
 #include "service/database.h"
-#include "service/store_types.h"
+#include "service/store.h"
 
 namespace zkapex {
 
@@ -38,6 +38,32 @@ template <class T, class Read>
 [[nodiscard]] Result<int64_t> queue_entry(Database& database, const Bytes& body);
 
 [[nodiscard]] Result<BlobName> read_blob_name(SqlReader& row);
+
+// Updates, and keys, of one client: it may learn for years, but each of them is an entry of the log.
+inline constexpr uint64_t kMostInADay = 256;
+inline constexpr UnixTime kADay = 86'400;
+
+// No upload that has begun takes longer: then its file is here, or will not be.
+inline constexpr UnixTime kLongestUpload = 86'400;
+// Whoever lets go of a file says so in its own transaction; from `due` on it is removed, unless anybody needs it.
+[[nodiscard]] Status leave_for_removal(Database& database, const BlobName& file, const std::string& client,
+                                       UnixTime due);
+// The same of all files of that client that a table names.
+[[nodiscard]] Status leave_all_for_removal(Database& database, std::string_view table, std::string_view which,
+                                           const std::string& client, UnixTime due);
+// Just now, or some other file of that client.
+[[nodiscard]] Result<bool> is_being_removed(Database& database, const Digest& file, const std::string& client);
+// One change at a time of one client, and of windows with updates.
+[[nodiscard]] Status hold_client(Database& database, const std::string& client);
+// Where clients carry their state: what the delivery is verified against.
+struct CarriedFile {
+  BlobName file;
+  bool here = false;
+};
+[[nodiscard]] Result<std::vector<CarriedFile>> carried_for(Database& database, const Announcement& delivery);
+// What came along goes, and the client keeps what the verdict leads to.
+[[nodiscard]] Status leave_with_client(Database& database, const Conclusion& conclusion, const std::string& client,
+                                       UnixTime now);
 
 // The columns that read_delivery() and read_model() read, of tables that delivery_source() and `models m` name.
 [[nodiscard]] std::string delivery_columns();

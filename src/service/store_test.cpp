@@ -272,7 +272,35 @@ TEST_P(StoreTest, AClientTriesSoOften) {
   ASSERT_EQ(published(window("w1")), "none");
   for (int k = 0; k < 32; ++k) ASSERT_EQ(announced(proof("c1", "w1", fmt::format("try {}", k)), 200), "none");
   EXPECT_EQ(announced(proof("c1", "w1", "one more"), 200), "too-many");
-  for (int k = 0; k < 33; ++k) ASSERT_EQ(announced(update("c1", fmt::format("u{}", k)), 1001), "none");
+  // Updates so many in a day.
+  for (int k = 0; k < 256; ++k) ASSERT_EQ(announced(update("c1", fmt::format("u{}", k)), 2000), "none");
+  EXPECT_EQ(announced(update("c1", "one more"), 2000 + 86'399), "too-many");
+  EXPECT_EQ(announced(update("c1", "one more"), 2000 + 86'400), "none");
+}
+
+TEST_P(StoreTest, SoManyKeysInADay) {
+  enrol(store_, "c0");
+  const auto rotate = [&](int k, UnixTime now) {
+    const auto taken = store_.rotate_key("c0", key_of(fmt::format("c{}", k - 1)).id, static_cast<uint64_t>(k),
+                                         key_of(fmt::format("c{}", k)), bytes_of("rotation"), now);
+    return taken.ok() ? std::string(name(taken->refusal)) : taken.error().message;
+  };
+  for (int k = 1; k <= 255; ++k) ASSERT_EQ(rotate(k, 20), "none") << k;
+  EXPECT_EQ(rotate(256, 20), "too-many");
+  EXPECT_EQ(rotate(256, 1 + 86'400), "too-many");
+  EXPECT_EQ(rotate(256, 20 + 86'400), "none");
+}
+
+// Whatever a statement says the second time, what is logged is what was said the first time.
+TEST_P(StoreTest, AKnownKeyHasTheStatementThatIsLogged) {
+  enrol(store_, "c1");
+  const auto again = store_.enrol(digest_of("x"), "c1", key_of("c1"), bytes_of("something else"), 10);
+  EXPECT_TRUE(again->known);
+  EXPECT_EQ(again->entry, bytes_of("client c1"));
+  EXPECT_EQ(rotated("c1", "c1", "new"), "none");
+  const auto rotation = store_.rotate_key("c1", key_of("c1").id, 7, key_of("new"), bytes_of("something else"), 30);
+  EXPECT_TRUE(rotation->known);
+  EXPECT_EQ(rotation->entry, bytes_of("rotation"));
 }
 
 TEST_P(StoreTest, NumbersForPeople) {

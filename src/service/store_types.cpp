@@ -72,6 +72,10 @@ std::string_view name(Refusal refusal) {
       return "too-many";
     case Refusal::kNoDelivery:
       return "no-delivery";
+    case Refusal::kNoState:
+      return "no-state";
+    case Refusal::kRemoving:
+      return "removing";
   }
   return "unknown";
 }

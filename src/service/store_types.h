@@ -125,6 +125,8 @@ enum class Refusal {
   kWindowOpen,   // an update while a window waits for this client
   kTooMany,      // deliveries of this client for one purpose
   kNoDelivery,   // nothing was announced under that identifier
+  kNoState,      // what the client carries of its state has not come
+  kRemoving,     // a file of that name, or of that client, is being removed just now
 };
 [[nodiscard]] std::string_view name(Refusal refusal);
 

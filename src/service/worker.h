@@ -11,9 +11,10 @@ namespace zkapex {
 
 struct WorkerSettings {
   std::string name = "worker";
-  std::string store;  // its address: leases are kept on a connection of their own while this one's thread verifies
-  size_t batch = 48;  // submissions of one window that are verified together
-  Path base;          // θ0, where the deployment has an anchor
+  std::string store;     // its address: leases are kept on a connection of their own while this one's thread verifies
+  size_t batch = 48;     // submissions of one window that are verified together
+  Path base;             // θ0, where the deployment has an anchor
+  bool carried = false;  // clients keep their records
   WorkSettings work;
 };
 

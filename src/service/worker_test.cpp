@@ -11,10 +11,12 @@
 
 #include "base/result_testing.h"
 #include "exchange/statement.h"
+#include "parties/carried_state.h"
 #include "parties/client_testing.h"
 #include "parties/settle.h"
 #include "parties/unlearn.h"
 #include "parties/update.h"
+#include "service/retention.h"
 #include "service/store_records.h"
 #include "service/store_testing.h"
 
@@ -71,6 +73,7 @@ class WorkerTest : public OnBothEngines {
     settings.base = world_->base_file();
     settings.work = world_->settings;
     settings.work.pool = &pool;
+    settings.carried = carried_;
     return Worker::open(std::move(store), blobs, key_, settings, [this] { return now_.load(); });
   }
   // Places what is queued, and verifies all that is due.
@@ -101,6 +104,10 @@ class WorkerTest : public OnBothEngines {
       const auto decoded = File::decode(file);
       if (decoded) notice.registration = decoded->registration;
       if (decoded) notice.starts_from = decoded->model;
+      if constexpr (std::is_same_v<Notice, UpdateNotice>) {
+        if (decoded) notice.update = decoded->digest();
+        if (decoded) notice.curvature = decoded->curvature;
+      }
     }
     if constexpr (std::is_same_v<Notice, SubmissionNotice>) {
       notice.window = "w1";
@@ -127,9 +134,28 @@ class WorkerTest : public OnBothEngines {
     const auto announced = store_.announce(wanted, now_);
     EXPECT_TRUE(announced.ok()) << refusal(announced);
     EXPECT_EQ(name(announced->refusal), "none");
+    if (carried_) bring_state(wanted);
     const auto received = store_.receive(wanted.id, bytes_of("receipt"), now_);
     EXPECT_EQ(name(received->refusal), "none");
     return wanted.id;
+  }
+  // What the provider asks for, of what the client's folder has; without it nothing is received.
+  void bring_state(const Announcement& wanted) {
+    const auto missing = store_.missing_state(wanted);
+    ASSERT_TRUE(missing.ok()) << refusal(missing);
+    if (missing->empty()) return;
+    EXPECT_EQ(name(store_.receive(wanted.id, bytes_of("receipt"), now_)->refusal), "no-state");
+    const auto own = carried_state({world_->folder / wanted.client});
+    ASSERT_TRUE(own.ok()) << refusal(own);
+    for (const BlobName& file : *missing) {
+      const auto found = std::ranges::find_if(*own, [&](const Bytes& one) { return sha256(one) == file.sha256; });
+      ASSERT_NE(found, own->end());
+      const auto expected = store_.expect_state(wanted.id, file.sha256, now_);
+      EXPECT_EQ(name(expected->refusal), "none");
+      EXPECT_EQ(*put_blob(*blobs_, *found), expected->file);
+      EXPECT_TRUE(store_.receive_state(wanted.client, file.sha256).ok());
+      ++brought_;
+    }
   }
   static Bytes file_of(const std::string& client, const std::string& file) {
     return *read_file(world_->folder / client / file, kMaxPublicFile);
@@ -189,6 +215,10 @@ class WorkerTest : public OnBothEngines {
   std::unique_ptr<Blobs> blobs_;
   SigningKey key_;
   std::atomic<UnixTime> now_ = 10;  // leases are renewed by a thread of their own
+  bool carried_ = false;
+  int brought_ = 0;
+
+  void follow_a_client_that_learns_on();
 };
 ZKAPEX_ON_BOTH_ENGINES(WorkerTest);
 
@@ -253,7 +283,7 @@ TEST_P(WorkerTest, AdmitsRegistrationsThatHold) {
 }
 
 // A guided window and then an update, whose verdict rests on the model before the window.
-TEST_P(WorkerTest, FollowsAClientThatLearnsOn) {
+void WorkerTest::follow_a_client_that_learns_on() {
   const std::string dora(32, 'd');
   const Path at = world_->folder / dora, out = folder_ / "out";
   std::filesystem::remove_all(at);
@@ -299,13 +329,43 @@ TEST_P(WorkerTest, FollowsAClientThatLearnsOn) {
   work();
   EXPECT_EQ(verdict(first), "accepted");
   EXPECT_EQ(store_.models(dora)->size(), 3U);
-  EXPECT_EQ(record_of(dora).current.update, UpdateFile::decode(file)->digest());
-  // The same file under another statement is no second update.
-  const Slant<UpdateNotice> otherwise = [](UpdateNotice& notice) { notice.update[0] ^= 1; };
-  const Digest again = deliver_as(DeliveryKind::kUpdate, dora, file, "", said(dora, file, otherwise));
+  ASSERT_TRUE(settle_update({.client = at, .accepted = true, .update = out / "u.zka"}).ok());
+  // A statement about another update than the file; then the same file under another statement, which is no second one.
+  const Slant<UpdateNotice> other = [](UpdateNotice& notice) { notice.update[0] ^= 1; };
+  const Digest another = deliver_as(DeliveryKind::kUpdate, dora, file, "", said(dora, file, other));
+  work();
+  EXPECT_EQ(verdict(another), "file");
+  const Slant<UpdateNotice> richer = [](UpdateNotice& notice) { notice.curvature = !notice.curvature; };
+  const Digest claimed = deliver_as(DeliveryKind::kUpdate, dora, file, "", said(dora, file, richer));
+  work();
+  EXPECT_EQ(verdict(claimed), "file");
+  Bytes payload = said<UpdateNotice>(dora, file, {});
+  payload.insert(payload.end() - 1, ' ');
+  const Digest again = deliver_as(DeliveryKind::kUpdate, dora, file, "", payload);
   work();
   EXPECT_EQ(verdict(again), "model");
   EXPECT_EQ(store_.models(dora)->size(), 3U);
+}
+
+TEST_P(WorkerTest, FollowsAClientThatLearnsOn) {
+  follow_a_client_that_learns_on();
+  const ClientRecord record = record_of(std::string(32, 'd'));
+  EXPECT_NE(record.current.update, Digest{});
+  EXPECT_EQ(record.current.update, record.registered.model.update);
+}
+
+// The same where the client keeps the files: two for the window, three for each update, which also rests on the model
+// before the window.
+TEST_P(WorkerTest, FollowsAClientThatCarriesItsState) {
+  carried_ = true;
+  follow_a_client_that_learns_on();
+  EXPECT_EQ(brought_, 2 + 4 * 3);
+  for (int round = 0; round < 20; ++round) ASSERT_TRUE(remove_expired(store_, *blobs_, 90, 10).ok());
+  const std::vector<ModelState> models = *store_.models(std::string(32, 'd'));
+  for (const ModelState& model : models) {
+    EXPECT_FALSE(*blobs_->has(model.model));
+    EXPECT_FALSE(*blobs_->has(model.record));
+  }
 }
 
 // Whoever holds a verdict against its statement finds the same in both, whatever the client signed.

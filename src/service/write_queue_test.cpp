@@ -29,7 +29,7 @@ class WriteQueueTest : public OnBothEngines {
   }
 
   static std::string client(int k) { return fmt::format("c{}", k); }
-  static Result<Taken> enrol_one(Store& store, int k) {
+  static Result<TakenKey> enrol_one(Store& store, int k) {
     return store.enrol(digest_of(client(k)), client(k), key_of(client(k)), bytes_of("entry " + client(k)), 5);
   }
   WriteQueue::Open opening(std::function<void()> point) {
@@ -39,8 +39,8 @@ class WriteQueueTest : public OnBothEngines {
     };
   }
   // The first client's write does not end before all others wait: they are one batch.
-  static void run_together(WriteQueue& queue, const std::function<Result<Taken>(Store&, int)>& work,
-                           const std::function<void(int, const Result<Taken>&)>& answered) {
+  static void run_together(WriteQueue& queue, const std::function<Result<TakenKey>(Store&, int)>& work,
+                           const std::function<void(int, const Result<TakenKey>&)>& answered) {
     std::latch begun(1);
     std::vector<std::thread> threads;
     threads.emplace_back([&] {
@@ -84,27 +84,27 @@ TEST_P(WriteQueueTest, WhoeverWaitsSharesOneCommit) {
   const int alone = points;  // statements, and two for the commit
   std::atomic<int> taken{0};
   points = 0;
-  run_together(queue, enrol_one, [&](int k, const Result<Taken>& answer) {
+  run_together(queue, enrol_one, [&](int k, const Result<TakenKey>& answer) {
     ASSERT_TRUE(answer.ok()) << refusal(answer);
     EXPECT_EQ(answer->known, k < 2) << k;
     ++taken;
   });
   EXPECT_EQ(taken, kClients);
   EXPECT_EQ(enrolled().size(), size_t{kClients});
-  // The two that are known look up code and key, and write nothing.
-  EXPECT_EQ(points, (kClients - 2) * (alone - 2) + 2 * 2 + 2 * 2);
+  // The two that are known look up code, key and statement, and write nothing.
+  EXPECT_EQ(points, (kClients - 2) * (alone - 2) + 2 * 3 + 2 * 2);
 }
 
 TEST_P(WriteQueueTest, OneThatFailsFailsAlone) {
   WriteQueue queue([this] { return open_database(address_); });
-  const auto work = [](Store& store, int k) -> Result<Taken> {
+  const auto work = [](Store& store, int k) -> Result<TakenKey> {
     if (k != 3) return enrol_one(store, k);
-    return transact(store.database(), [&]() -> Result<Taken> {
+    return transact(store.database(), [&]() -> Result<TakenKey> {
       ZKAPEX_CHECK(store.database().run("INSERT INTO clients (name, enrolled) VALUES ('half', 1)", {}));
       return error("trouble of one");
     });
   };
-  run_together(queue, work, [](int k, const Result<Taken>& answer) {
+  run_together(queue, work, [](int k, const Result<TakenKey>& answer) {
     EXPECT_EQ(k == 3 ? refusal(answer) : answer.ok() ? "" : "failed", k == 3 ? "trouble of one" : "") << k;
   });
   const std::set<std::string> there = enrolled();
@@ -116,11 +116,11 @@ TEST_P(WriteQueueTest, WhatIsAnsweredIsThereWhateverIsThrown) {
   WriteQueue queue([this] { return open_database(address_); });
   std::mutex mutex;
   std::set<std::string> answered;
-  const auto work = [](Store& store, int k) -> Result<Taken> {
+  const auto work = [](Store& store, int k) -> Result<TakenKey> {
     if (k == 3) throw std::runtime_error("no memory");
     return enrol_one(store, k);
   };
-  run_together(queue, work, [&](int k, const Result<Taken>& answer) {
+  run_together(queue, work, [&](int k, const Result<TakenKey>& answer) {
     const std::lock_guard lock(mutex);
     if (answer.ok()) answered.insert(client(k));
   });
@@ -149,7 +149,7 @@ TEST_P(WriteQueueTest, WhatIsAnsweredSurvivesAKill) {
       WriteQueue queue(opening([&] {
         if (left-- == 0) ::kill(::getpid(), SIGKILL);
       }));
-      run_together(queue, enrol_one, [&](int k, const Result<Taken>& answer) {
+      run_together(queue, enrol_one, [&](int k, const Result<TakenKey>& answer) {
         const char name = static_cast<char>('0' + k);
         if (answer.ok()) static_cast<void>(::write(answers[1], &name, 1) == 1);
       });

@@ -147,7 +147,7 @@ Result<Outcome> run_log(const LogOptions& options) {
   Reverifier proofs(options.files, options.base, scratch.path(), work.settings());
   Result<LogReading> reading =
       read_log(source.tiles(), policy, since ? &*since : nullptr,
-               [&](uint64_t index, ByteView, const Statement& s) { return proofs.add(index, s); });
+               [&](uint64_t index, ByteView entry, const Statement& s) { return proofs.add(index, entry, s); });
   std::error_code ignored;
   std::filesystem::remove_all(scratch.path(), ignored);
   if (!reading) return reading.error();

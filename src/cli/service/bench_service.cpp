@@ -163,7 +163,6 @@ class ServiceBench {
     notice.client = client.name;
     notice.deployment = provider_.notice().deployment;
     notice.registration = client.registered;
-    notice.certificate = true;
     ZKAPEX_TRY(notice.seen, provider_.published_tree());
     return deliver(notice, client, paths::kRegistrations, client.registration, connection);
   }

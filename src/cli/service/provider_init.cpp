@@ -72,7 +72,8 @@ void add_provider_init(Command provider, Action& action) {
       .shows_default();
   command.add_option("--tls-certificate", options->certificate, "PEM, to serve HTTPS");
   command.add_option("--tls-key", options->key, "and its key, PEM, readable by its owner only");
-  command.add_flag("--certificate", settings.certificate, "Registrations must prove their curvature");
+  command.add_flag("--clients-carry-state", settings.carried,
+                   "Keep only digests of clients' commitments: clients send them along with what they hand in");
   command.add_option("--retention-days", settings.retention_days, "How long uploads are kept after their verdict")
       .shows_default();
   command.add_option("--verdict-seconds", settings.verdict_seconds, "A verdict is promised within that time")

@@ -38,9 +38,6 @@ std::optional<uint16_t> port_option(unsigned port) {
 
 Result<Outcome> run_provider(const ProviderRunOptions& options) {
   const sigset_t signals = block_ending_signals();
-  ZKAPEX_TRY(const ProviderFolder provider, ProviderFolder::open(options.folder));
-  RunLog log(stdout, options.log_json, system_time);
-  Work work(options.common);
   RoleSettings settings;
   if (!options.roles.empty()) {
     const auto has = [&](const char* role) { return std::ranges::find(options.roles, role) != options.roles.end(); };
@@ -48,6 +45,11 @@ Result<Outcome> run_provider(const ProviderRunOptions& options) {
     settings.work = has("work");
     settings.log = has("log");
   }
+  ZKAPEX_TRY(const ProviderFolder provider,
+             ProviderFolder::open(options.folder,
+                                  {.statement_key = settings.api || settings.work, .admin_token = settings.api}));
+  RunLog log(stdout, options.log_json, system_time);
+  Work work(options.common);
   settings.workers = options.workers;
   settings.verifying = work.settings();
   settings.verifying.progress = ProgressStyle::kSilent;

@@ -1,0 +1,76 @@
+// Clients that carry their own state: the provider keeps digests of what it accepted. The files come along with what is
+// handed in, are held against those digests, and go again with the verdict.
+#include <algorithm>
+
+#include "service/store.h"
+#include "service/store_rows.h"
+
+namespace zkapex {
+
+Result<std::vector<CarriedFile>> carried_for(Database& database, const Announcement& delivery) {
+  return all_rows<CarriedFile>(
+      database, "SELECT sha256, bytes, here FROM carried WHERE client = $1 AND past <= $2 ORDER BY sha256",
+      {delivery.client, int64_t{delivery.kind == DeliveryKind::kUpdate ? 1 : 0}},
+      [](SqlReader& row) -> Result<CarriedFile> {
+        CarriedFile out;
+        ZKAPEX_TRY(out.file, read_blob_name(row));
+        ZKAPEX_TRY(const int64_t here, row.integer());
+        out.here = here != 0;
+        return out;
+      });
+}
+
+Result<std::vector<BlobName>> Store::missing_state(const Announcement& delivery) {
+  ZKAPEX_TRY(const std::vector<CarriedFile> files, carried_for(*database_, delivery));
+  std::vector<BlobName> out;
+  for (const CarriedFile& one : files) {
+    if (!one.here) out.push_back(one.file);
+  }
+  return out;
+}
+
+Result<TakenState> Store::expect_state(const Digest& id, const Digest& file, UnixTime now) {
+  return transact(*database_, [&]() -> Result<TakenState> {
+    const auto refused = [](Refusal refusal) { return TakenState{.refusal = refusal, .client = {}, .file = {}}; };
+    ZKAPEX_TRY(const std::optional<DeliveryInfo> found, delivery(id));
+    if (!found) return refused(Refusal::kNoDelivery);
+    const std::string& client = found->announced.client;
+    ZKAPEX_CHECK(hold_client(*database_, client));
+    ZKAPEX_TRY(const std::vector<CarriedFile> files, carried_for(*database_, found->announced));
+    const auto wanted = std::ranges::find_if(files, [&](const CarriedFile& one) { return one.file.sha256 == file; });
+    if (wanted == files.end()) return refused(Refusal::kNoDelivery);
+    if (wanted->here) return TakenState{.here = true, .client = client, .file = wanted->file};
+    ZKAPEX_TRY(const bool going, is_being_removed(*database_, file, client));
+    if (going) return refused(Refusal::kRemoving);
+    // Should nothing follow.
+    ZKAPEX_CHECK(leave_for_removal(*database_, wanted->file, client, now + kLongestUpload));
+    return TakenState{.client = client, .file = wanted->file};
+  });
+}
+
+Status Store::receive_state(const std::string& client, const Digest& file) {
+  return transact(*database_, [&]() -> Status {
+    ZKAPEX_CHECK(database_->run("UPDATE carried SET here = 1 WHERE client = $1 AND sha256 = $2", {client, sql(file)}));
+    return Done{};
+  });
+}
+
+Status leave_with_client(Database& database, const Conclusion& conclusion, const std::string& client, UnixTime now) {
+  ZKAPEX_CHECK(leave_all_for_removal(database, "carried", "here = 1", client, now));
+  ZKAPEX_CHECK(database.run("UPDATE carried SET here = 0 WHERE client = $1", {client}));
+  if (!conclusion.accepted) return Done{};
+  if (conclusion.guided) {
+    ZKAPEX_CHECK(
+        database.run("UPDATE carried SET past = 1 WHERE client = $1 AND sha256 = "
+                     "(SELECT model_sha256 FROM models WHERE client = $1 AND version = $2)",
+                     {client, sql(conclusion.from)}));
+  }
+  ZKAPEX_CHECK(database.run("DELETE FROM carried WHERE client = $1 AND past = 0", {client}));
+  for (const BlobName& file : {conclusion.model, conclusion.record}) {
+    ZKAPEX_CHECK(database.run("INSERT INTO carried (client, sha256, bytes, past, here) VALUES ($1, $2, $3, 0, 0)",
+                              {client, sql(file.sha256), sql(file.bytes)}));
+  }
+  return Done{};
+}
+
+}  // namespace zkapex
