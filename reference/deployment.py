@@ -76,7 +76,7 @@ class Layout:
         refuse_if(not 1 <= self.block <= 1024, f"blocks of {self.block}")
         refuse_if(not is_power_of_two(self.row) or self.row > 2**22, f"rows of {self.row} entries")
         refuse_if(self.row < 64, f"rows of {self.row} entries")
-        refuse_if(self.row < 4 ** log2_ceil(self.block), "rows are too short for the square of a block")
+        refuse_if(self.row < 2 ** log2_ceil(self.block), "rows are too short for a block")
 
     def _place(self, name, kind, shape):
         refuse_if(len(shape) > 16, f"a tensor of {len(shape)} dimensions")

@@ -111,7 +111,7 @@ class DeploymentTest(unittest.TestCase):
             ("bit planes", dict(width=30, geometry=(1, 128))), ("rows of", dict(geometry=(4, 32))),
             ("blocks of", dict(geometry=(0, 64))), ("blocks of", dict(geometry=(1025, 2**22))),
             ("rows of", dict(geometry=(8, 96))), ("rows of", dict(geometry=(8, 2**23))),
-            ("too short", dict(geometry=(9, 64))), ("no weight", dict(tensors=[])),
+            ("too short", dict(geometry=(65, 64))), ("no weight", dict(tensors=[])),
             ("no weight", dict(tensors=[(b"a", 0, [1])])), ("kind 3", dict(tensors=[(b"a", 3, [1])])),
             ("order", dict(tensors=[(b"b", 1, [1]), (b"a", 1, [1])])),
             ("order", dict(tensors=[(b"a", 1, [1]), (b"a", 1, [1])])),

@@ -98,23 +98,25 @@ Result<CommittedRows> commit_curvature(const Deployment& deployment, const Proje
   // Half of the batch is for the rows' sums, half for entries.
   const uint64_t fit = std::clamp<uint64_t>(batch_bytes / 2 / curvature_row_bytes(pool.size()), kFewestRows, kMostRows);
   const uint64_t parts = (shape.rows + fit - 1) / fit, rows_at_once = (shape.rows + parts - 1) / parts;
-  const uint64_t rows = shape.rows, s = geometry.stride(), squares = geometry.row / (s * s);
+  const uint64_t rows = shape.rows, s = geometry.stride(), row_lines = geometry.row / s;
   const unsigned bits = deployment.parameters().curvature_bits;
   CommittedRows out;
   const LargeBlocksKept tables;  // those of one part are as large as those of the next
   UnsetVector<Entry> entries;
   for (uint64_t first = 0; first < rows; first += rows_at_once) {
     const uint64_t count = std::min(rows_at_once, rows - first);
-    const uint64_t lines = std::clamp<uint64_t>(batch_bytes / 2 / (count * s * sizeof(Entry)), 1, s);
+    const uint64_t most = std::min(s, row_lines);  // of one square
+    const uint64_t lines = std::clamp<uint64_t>(batch_bytes / 2 / (count * s * sizeof(Entry)), 1, most);
     std::vector<Point> sums(count);
-    for (uint64_t part = 0; part < squares * s; part += std::min(lines, s - part % s)) {
-      const uint64_t square = part / s, line = part % s, width = std::min(lines, s - line) * s;
+    for (uint64_t part = 0; part < row_lines; part += std::min(lines, most - part % most)) {
+      const uint64_t width = std::min(lines, most - part % most) * s;
       entries.resize(count * width);
       FirstError failed;
       pool.for_ranges(count, 16, [&](size_t begin, size_t end) {
         for (size_t r = begin; r < end; ++r) {
           const auto to = std::span(entries).subspan(r * width, width);
-          failed.note(reader.square_rows((first + r) * squares + square, line, to));
+          const uint64_t line = (first + r) * row_lines + part;
+          failed.note(reader.square_rows(line / s, line % s, to));
           failed.note(check_small<Entry>(to, shape, "the curvature"));
         }
       });
@@ -183,11 +185,12 @@ class RegistrationWitness : public Witness {
     Stopwatch watch;
     const std::vector<RowSource> sources = {weights(), squares(), unchanged()};
     const size_t stride = plan_.geometry().stride();
+    const bool whole_squares = plan_.geometry().row >= stride * stride;
     std::vector<ProjectionProver> projections;
     for (const ProjectedRows& projected : plan_.projections()) {
       projections.emplace_back(projected.shape, sources[projected.number],
                                rows.blindings_from(projected.rows.first_row, projected.shape.rows),
-                               projected.number == 1 ? stride : 0);
+                               projected.number == 1 && whole_squares ? stride : 0);
     }
     const Scalar challenge = prover.main().challenge("projection");
     for (size_t k = 0; k < projections.size(); ++k) {
@@ -324,7 +327,7 @@ class RegistrationWitness : public Witness {
     return integers(plan_.unchanged_rows(),
                     [this](uint64_t first, std::span<int64_t> out) { return reader_.unchanged(first, out); });
   }
-  // Curvature rows: n / S² squares each.
+  // Curvature rows: n / S² squares each, or as much of one.
   [[nodiscard]] RowSource squares() const {
     return [this](const auto& visit) {
       return deployment_.parameters().curvature_bits <= 8 ? visit_squares<int8_t>(visit)

@@ -361,23 +361,24 @@ class SegmentProver {
     return prover_.add_pair(std::move(pair));
   }
 
-  // Σ_t row[t] (row t of the curvature), some columns at a time: those of a few lines of one of the squares in a row.
+  // Σ_t row[t] (row t of the curvature), some columns at a time: those of a few lines of one square.
   template <class Entry>
   Result<std::vector<Scalar>> fold_factor(std::span<const Scalar> row) {
     constexpr size_t kColumns = size_t{1} << 14, kRowsAtOnce = 64;
-    const size_t s = stride(), n = plan_.geometry().row, squares = n / (s * s);
-    const size_t lines = std::clamp<size_t>(kColumns / s, 1, s), width = lines * s;
+    const size_t s = stride(), n = plan_.geometry().row, row_lines = n / s;
+    const size_t lines = std::clamp<size_t>(kColumns / s, 1, std::min(s, row_lines)), width = lines * s;
+    const size_t triangle = row_lines >= s ? s : 0;  // where rows are shorter, they have different lines of squares
     std::vector<Scalar> out(n);
     FirstError failed;
     pool_.for_each(n / width, [&](size_t part) {
-      const size_t square = part * lines / s, line = part * lines % s;
-      RowFolder folder(width, pool_, s, part * width);
+      RowFolder folder(width, pool_, triangle, part * width);
       UnsetVector<Entry> entries(kRowsAtOnce * width);
       for (size_t t = 0; t < row.size(); t += kRowsAtOnce) {
         const size_t count = std::min(kRowsAtOnce, row.size() - t);
         for (size_t k = 0; k < count; ++k) {
-          const uint64_t slot = segment_.rows.first_slot + (t + k) * squares + square;
-          failed.note(before_.square_rows(slot, line, std::span(entries).subspan(k * width, width)));
+          const uint64_t line = (t + k) * row_lines + part * lines;
+          const auto to = std::span(entries).subspan(k * width, width);
+          failed.note(before_.square_rows(segment_.rows.first_slot + line / s, line % s, to));
         }
         folder.add({entries.data(), count, width, width}, row.subspan(t, count));
       }

@@ -124,7 +124,7 @@ class SegmentVerifier {
     add_model(at_sigma.commitment, -Scalar::one(), sigma_row);
     verifier_.add_pair(std::move(at_sigma));
 
-    // L at (σ, ρ_l): a curvature row holds n / S² squares, so its number is the highest variables of σ.
+    // L at (σ, ρ_l): squares follow one another, so the number of a curvature row is the highest variables.
     std::vector<Scalar> point = sigma_;
     point.insert(point.end(), rho_.begin() + segment_.slot_variables, rho_.end());
     const unsigned curvature_rows = rows + plan_.side_variables();

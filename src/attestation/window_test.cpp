@@ -30,6 +30,12 @@ TEST_F(WindowTest, HonestWindowsAreAccepted) {
   expect_accepted({.block = 16, .row = 256, .tensors = {1000}, .rows_per_segment = 2, .seed = 4});
 }
 
+// n < S²: squares that take several rows, down to one line in each.
+TEST_F(WindowTest, RowsShorterThanASquareAreAccepted) {
+  expect_accepted({.block = 16, .row = 128, .tensors = {1000, 50}, .rows_per_segment = 2, .seed = 5});
+  expect_accepted({.block = 60, .row = 64, .tensors = {300}, .rows_per_segment = 2, .floor = 100, .seed = 6});
+}
+
 // docs/performance.md, "The size of a proof", in these words.
 size_t bytes_by_the_formula(const WindowPlan& plan) {
   const auto log = [](size_t x) { return size_t{log2_ceil(x)}; };

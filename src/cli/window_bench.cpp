@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "cli/made_up_window.h"
 #include "unlearning/dense_obs.h"
+#include "weights/row_length.h"
 
 namespace zkapex::cli {
 
@@ -40,7 +41,9 @@ Result<Deployment> make_deployment(const WindowBenchFlags& flags) {
     tensors.push_back({fmt::format("layers.{}.fc2.weight", k), Dtype::kF32, {shape.width, shape.hidden}});
   }
   Geometry geometry{.block = flags.block, .row = flags.row};
-  if (geometry.row == 0) geometry.row = std::max<uint64_t>(uint64_t{1} << 17, geometry.stride() * geometry.stride());
+  if (geometry.row == 0) {  // as `deploy` does
+    geometry.row = default_row_length(flags.block, 2 * shape.layers * shape.width * shape.hidden);
+  }
   ZKAPEX_TRY(Layout layout, Layout::make(tensors, {"layers.{i}.fc1.weight", "layers.{i}.fc2.weight"}, geometry));
   Parameters parameters;
   parameters.curvature_bits = flags.bits;

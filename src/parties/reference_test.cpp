@@ -244,6 +244,7 @@ TEST_F(ReferenceTest, OtherShapesAreAcceptedByBoth) {
       {.row = 256, .rows_per_segment = 2, .density = 0, .op = Operator::kGuided},
       {.block = 7, .tensors = {7, 50}, .rows_per_segment = 2, .seed = 3},
       {.block = 16, .row = 256, .tensors = {300}, .rows_per_segment = 2, .seed = 4},
+      {.block = 16, .row = 64, .tensors = {300}, .rows_per_segment = 2, .seed = 5},
   };
   for (const WindowOptions& options : shapes) {
     WindowClient client(options, {}, pool_);

@@ -19,9 +19,7 @@ Status Geometry::check() const {
   if (block < 1 || block > kMaxBlock) return error("blocks of {} are outside 1 to {}", block, kMaxBlock);
   if (!std::has_single_bit(row) || row > kMaxRow)
     return error("rows of {} entries: the length must be a power of two, at most {}", row, kMaxRow);
-  if (row < stride() * stride())
-    return error("rows of {} entries are too short: a block of {} needs {} for its curvature", row, block,
-                 stride() * stride());
+  if (row < stride()) return error("rows of {} entries are too short: a block of {} takes {}", row, block, stride());
   return Done{};
 }
 

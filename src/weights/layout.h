@@ -29,7 +29,7 @@ struct Geometry {
   static constexpr uint64_t kMaxBlock = 1024, kMaxRow = uint64_t{1} << 22;
 
   uint64_t block = 256;    // B
-  uint64_t row = 1 << 17;  // n, a power of two, at least S^2
+  uint64_t row = 1 << 17;  // n, a power of two, at least S
 
   [[nodiscard]] uint64_t stride() const;  // S
   [[nodiscard]] uint64_t blocks_per_row() const { return row / stride(); }

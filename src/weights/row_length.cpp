@@ -6,10 +6,10 @@
 namespace zkapex {
 
 uint64_t default_row_length(uint64_t block, uint64_t covered_weights) {
-  const uint64_t stride = std::bit_ceil(block), longest = uint64_t{1} << 17, shortest = 256;
+  const uint64_t longest = uint64_t{1} << 17, shortest = 256;
   uint64_t length = shortest;
   while (length < longest && length * length / 256 < covered_weights) length *= 2;
-  return std::max(length, stride * stride);
+  return std::max(length, std::bit_ceil(block));
 }
 
 }  // namespace zkapex

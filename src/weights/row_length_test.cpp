@@ -14,11 +14,11 @@ TEST(RowLength, FollowsTheModelBetweenItsBounds) {
   EXPECT_EQ(default_row_length(256, uint64_t{1} << 39), uint64_t{1} << 17);
 }
 
-TEST(RowLength, HoldsWholeSquaresOfTheCurvature) {
-  EXPECT_EQ(default_row_length(256, 1000), uint64_t{1} << 16);
-  EXPECT_EQ(default_row_length(200, 1000), uint64_t{1} << 16);
-  EXPECT_EQ(default_row_length(512, 56'623'104), uint64_t{1} << 18);
-  EXPECT_EQ(default_row_length(1024, 1), uint64_t{1} << 20);
+TEST(RowLength, HoldsWholeBlocks) {
+  EXPECT_EQ(default_row_length(256, 1), 256U);
+  EXPECT_EQ(default_row_length(257, 1), 512U);
+  EXPECT_EQ(default_row_length(1024, 1), 1024U);
+  EXPECT_EQ(default_row_length(1024, 56'623'104), uint64_t{1} << 17);
 }
 
 }  // namespace
