@@ -69,6 +69,18 @@ void add_lookups(PointOctet* rows, size_t octets, const TableEntry* tables, size
   }
 }
 
+void add_entries(PointOctet* rows, size_t octets, const TableEntry* table, const uint16_t* indices,
+                 const uint16_t* counts) {
+  for (size_t q = 0; q < octets; ++q) {
+    for (size_t k = 0; k < counts[q]; ++k, indices += 8) {
+      for (size_t s = 0; s < 8; ++s) {
+        ExtendedPoint& row = points(rows)[8 * q + s];
+        row = add(row, niels(table[indices[s]]));
+      }
+    }
+  }
+}
+
 void export_octets(const PointOctet* octets, size_t count, uint64_t* extended_points) {
   ExtendedPoint* out = reinterpret_cast<ExtendedPoint*>(extended_points);
   for (size_t k = 0; k < 8 * count; ++k) out[k] = points(octets)[k];
@@ -144,6 +156,7 @@ const GroupKernels& portable_group_kernels() {
       .build_tables = build_tables,
       .clear_octets = clear_octets,
       .add_lookups = add_lookups,
+      .add_entries = add_entries,
       .export_octets = export_octets,
       .clear_buckets = clear_buckets,
       .fill_buckets = fill_buckets,

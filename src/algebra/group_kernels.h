@@ -52,6 +52,10 @@ struct GroupKernels {
   // Rows that are worked on together and whose indices are all zero are skipped.
   void (*add_lookups)(PointOctet* rows, size_t octets, const TableEntry* tables, size_t table_count, unsigned bits,
                       const uint16_t* indices, size_t index_stride);
+  // Octet q of rows has counts[q] octets of indices, its first after the last of octet q − 1: row s of it += entry
+  // indices[s] of the table for each of them.
+  void (*add_entries)(PointOctet* rows, size_t octets, const TableEntry* table, const uint16_t* indices,
+                      const uint16_t* counts);
   void (*export_octets)(const PointOctet* octets, size_t count, uint64_t* extended_points);
 
   void (*clear_buckets)(Bucket* buckets, size_t count);  // to the identity

@@ -193,6 +193,15 @@ ZKAPEX_KERNEL void add_lookups_rz(Extended4* rows, size_t quads, const TableEntr
   }
 }
 
+ZKAPEX_KERNEL void add_entries_rz(Extended4* rows, size_t octets, const TableEntry* table, const uint16_t* indices,
+                                  const uint16_t* counts) {
+  for (size_t q = 0; q < octets; ++q) {
+    for (size_t k = 0; k < counts[q]; ++k, indices += 8) {
+      for (size_t half = 0; half < 2; ++half) add_entries_rz(&rows[2 * q + half], table, indices + 4 * half);
+    }
+  }
+}
+
 ZKAPEX_KERNEL void export_quads_rz(const Extended4* quads, size_t count, uint64_t* extended_points) {
   for (size_t q = 0; q < count; ++q) store_extended(quads[q], extended_points + 80 * q);
 }
@@ -322,6 +331,11 @@ void add_lookups(PointOctet* rows, size_t octets, const TableEntry* tables, size
   const RoundTowardZero mode;
   add_lookups_rz(extended(rows), 2 * octets, tables, table_count, bits, indices, index_stride);
 }
+void add_entries(PointOctet* rows, size_t octets, const TableEntry* table, const uint16_t* indices,
+                 const uint16_t* counts) {
+  const RoundTowardZero mode;
+  add_entries_rz(extended(rows), octets, table, indices, counts);
+}
 void export_octets(const PointOctet* octets, size_t count, uint64_t* extended_points) {
   const RoundTowardZero mode;
   export_quads_rz(reinterpret_cast<const Extended4*>(octets->bytes), 2 * count, extended_points);
@@ -361,6 +375,7 @@ constexpr GroupKernels kKernels = {
     .build_tables = build_tables,
     .clear_octets = clear_octets,
     .add_lookups = add_lookups,
+    .add_entries = add_entries,
     .export_octets = export_octets,
     .clear_buckets = clear_buckets,
     .fill_buckets = fill_buckets,

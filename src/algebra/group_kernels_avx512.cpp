@@ -196,6 +196,15 @@ void add_lookups(PointOctet* octets, size_t count, const TableEntry* tables, siz
   }
 }
 
+void add_entries(PointOctet* octets, size_t count, const TableEntry* table, const uint16_t* indices,
+                 const uint16_t* counts) {
+  Extended8* rows = extended(octets);
+  for (size_t q = 0; q < count; ++q) {
+    for (size_t k = 0; k < counts[q]; ++k, indices += 8)
+      add(rows[q], gather_niels([&](int s) { return words(&table[indices[s]]); }));
+  }
+}
+
 void export_octets(const PointOctet* octets, size_t count, uint64_t* extended_points) {
   const Extended8* rows = reinterpret_cast<const Extended8*>(octets->bytes);
   for (size_t q = 0; q < count; ++q) store_extended(rows[q], extended_points + 160 * q);
@@ -248,7 +257,7 @@ void sum_buckets(const Bucket* const* buckets, size_t count, uint64_t* extended_
 }
 
 ZKAPEX_KERNEL void twice_octet(Extended8* p) { twice(*p); }
-ZKAPEX_KERNEL void add_entries(Extended8* p, const TableEntry* entries, __mmask8 negative) {
+ZKAPEX_KERNEL void add_octet(Extended8* p, const TableEntry* entries, __mmask8 negative) {
   add(*p, negate(gather_niels([&](int s) { return words(&entries[s]); }), negative));
 }
 
@@ -258,7 +267,7 @@ void combine(const TableEntry* entries, const int8_t* digits, size_t terms, size
     twice_octet(&sum);
     for (size_t t = 0; t < terms; ++t) {
       const int digit = digits[k * terms + t];
-      if (digit != 0) add_entries(&sum, entries + 8 * t, digit < 0 ? 0xff : 0);
+      if (digit != 0) add_octet(&sum, entries + 8 * t, digit < 0 ? 0xff : 0);
     }
   }
   store_extended(sum, extended_points);
@@ -297,6 +306,7 @@ constexpr GroupKernels kKernels = {
     .build_tables = build_tables,
     .clear_octets = clear_octets,
     .add_lookups = add_lookups,
+    .add_entries = add_entries,
     .export_octets = export_octets,
     .clear_buckets = clear_buckets,
     .fill_buckets = fill_buckets,

@@ -128,6 +128,27 @@ TEST_P(EveryKernel, TablesHoldSubsetSumsAndLookupsAddThem) {
   }
 }
 
+TEST_P(EveryKernel, EntriesAreAddedToOctetsOfRows) {
+  const std::vector<AffinePoint> points = random_affine(20);
+  const std::vector<TableEntry> table = entries(points);
+  const std::vector<uint16_t> counts = {2, 0, 1, 5, 0};
+  std::vector<uint16_t> indices(8 * 8);
+  for (uint16_t& index : indices) index = static_cast<uint16_t>(rng() % points.size());
+  std::vector<PointOctet> rows(counts.size());
+  kernels.clear_octets(rows.data(), rows.size());
+  kernels.add_entries(rows.data(), rows.size(), table.data(), indices.data(), counts.data());
+  std::vector<ExtendedPoint> sums(8 * rows.size());
+  kernels.export_octets(rows.data(), rows.size(), words(sums[0]));
+  size_t next = 0;
+  for (size_t q = 0; q < counts.size(); ++q) {
+    Point expected[8];
+    for (size_t k = 0; k < counts[q]; ++k, next += 8) {
+      for (size_t s = 0; s < 8; ++s) expected[s] += Point(points[indices[next + s]]);
+    }
+    for (size_t s = 0; s < 8; ++s) EXPECT_EQ(Point(sums[8 * q + s]), expected[s]) << q << ' ' << s;
+  }
+}
+
 TEST_P(EveryKernel, Buckets) {
   const size_t bucket_count = 5;
   for (size_t count : {size_t{0}, size_t{1}, size_t{4}, size_t{5}, size_t{40}}) {
