@@ -17,28 +17,49 @@ namespace {
 constexpr size_t kBatchRows = size_t{1} << 16;
 constexpr size_t kIndexBudget = kBatchRows * 16;  // indices extracted at a time
 constexpr size_t kGroupEntries = 2048;            // in tables of one pass: 256 KiB, half of a small L2 cache
-constexpr unsigned kMinChunkBits = 3, kMaxChunkBits = 11;
+constexpr unsigned kMinTableBits = 3, kMaxTableBits = 11;
 
 // Relative costs, measured: a table entry (an addition, its share of the inversion), a look-up with its addition, an
 // addition to a bucket, the sum over one bucket of eight lanes, an exception (of eight rows the one with the most
 // counts).
 constexpr double kEntryCost = 72, kLookupCost = 35, kBucketCost = 42, kBucketSumCost = 680, kExceptionCost = 70;
+constexpr double kHalfCost = 8600;
 
-double table_cost_per_row_bit(size_t rows, unsigned chunk_bits) {
-  const double entries = static_cast<double>(size_t{1} << chunk_bits);
-  return (entries * kEntryCost / static_cast<double>(rows) + kLookupCost) / chunk_bits;
-}
-
-unsigned choose_chunk_bits(size_t rows) {
-  unsigned best = kMinChunkBits;
-  for (unsigned t = best + 1; t <= kMaxChunkBits; ++t) {
-    if (table_cost_per_row_bit(rows, t) < table_cost_per_row_bit(rows, best)) best = t;
+// A table of 2^b sums serves chunks of b bits. Or of b + 1: with c the sum of all points of a chunk, the subset sums of
+// an index and of its complement are c/2 + x and c/2 − x, so x is tabulated for half of the indices, and the c/2, the
+// same for all rows, are added at the end. Halving a point costs as much as some 120 entries.
+class ChunkTables {
+ public:
+  explicit ChunkTables(unsigned bits) : bits_(bits) {}
+  static ChunkTables choose(size_t rows) {
+    ChunkTables best(kMinTableBits);
+    for (unsigned b = kMinTableBits + 1; b <= kMaxTableBits; ++b) {
+      if (ChunkTables(b).cost_per_row_bit(rows) < best.cost_per_row_bit(rows)) best = ChunkTables(b);
+    }
+    return best;
   }
-  return best;
-}
+
+  [[nodiscard]] bool is_signed() const { return bits_ >= 8; }
+  [[nodiscard]] unsigned bits() const { return bits_; }
+  [[nodiscard]] size_t size() const { return size_t{1} << bits_; }
+  [[nodiscard]] unsigned chunk_bits() const { return bits_ + (is_signed() ? 1 : 0); }
+  [[nodiscard]] double cost_per_row_bit(size_t rows) const {
+    const double once = static_cast<double>(size()) * kEntryCost + (is_signed() ? kHalfCost : 0);
+    return (once / static_cast<double>(rows) + kLookupCost) / chunk_bits();
+  }
+  // Which entry a chunk looks up, with its sign.
+  [[nodiscard]] uint16_t index(uint32_t chunk) const {
+    if (!is_signed()) return static_cast<uint16_t>(chunk);
+    const uint32_t opposite = (chunk >> bits_) - 1;  // all ones where the highest bit is not set
+    return static_cast<uint16_t>(((chunk ^ opposite) & (size() - 1)) | (opposite & ~uint32_t{kIndexMask}));
+  }
+
+ private:
+  unsigned bits_;
+};
 
 bool buckets_are_cheaper(const PackedRows& rows) {
-  const double per_entry = table_cost_per_row_bit(rows.rows, choose_chunk_bits(rows.rows)) * rows.bits;
+  const double per_entry = ChunkTables::choose(rows.rows).cost_per_row_bit(rows.rows) * rows.bits;
   const unsigned windows = (rows.bits + 10) / 11;
   const double buckets = static_cast<double>(size_t{1} << (std::min(rows.bits, 11U) - 1));
   const double entries = static_cast<double>(rows.entries);
@@ -66,13 +87,15 @@ class Multiples {
 // Adds up strips for one batch of rows.
 class StripSummer {
  public:
-  StripSummer(std::span<const AffinePoint> generators, const RowStrips& strips, unsigned chunk_bits,
+  StripSummer(std::span<const AffinePoint> generators, const RowStrips& strips, ChunkTables chunks, ThreadPool& pool,
               const GroupKernels& kernels)
       : generators_(generators),
         strips_(strips),
         rows_(strips.rows()),
+        pool_(pool),
         kernels_(kernels),
-        chunk_bits_(chunk_bits),
+        chunk_tables_(chunks),
+        chunk_bits_(chunks.chunk_bits()),
         octets_((rows_.rows + 7) / 8),
         sums_(octets_) {
     kernels_.clear_octets(sums_.data(), octets_);
@@ -88,7 +111,10 @@ class StripSummer {
     if (!exceptions_.empty()) add_exceptions(strip);
   }
 
-  [[nodiscard]] std::vector<ExtendedPoint> sums() const {
+  [[nodiscard]] std::vector<ExtendedPoint> sums() {
+    const std::vector<TableEntry> offset = entries_of(std::span(&offset_, 1));
+    const std::vector<uint16_t> first(8 * octets_, 0), once(octets_, 1);
+    kernels_.add_entries(sums_.data(), octets_, offset.data(), first.data(), once.data());
     std::vector<ExtendedPoint> out(8 * octets_);
     kernels_.export_octets(sums_.data(), octets_, out.data()->X.v);
     return out;
@@ -97,7 +123,6 @@ class StripSummer {
  private:
   // Between columns of indices: a cache line more than the rows, or columns of 2^16 rows would share cache sets.
   [[nodiscard]] size_t stride() const { return 8 * octets_ + 32; }
-  [[nodiscard]] size_t table_size() const { return size_t{1} << chunk_bits_; }
 
   // Fills one column of indices per chunk that is not zero in all rows; these chunks are `active_`. False if there are
   // more exceptions than an eighth of the entries.
@@ -134,17 +159,20 @@ class StripSummer {
       __builtin_prefetch(rows_.row(r) + strip.first_group * rows_.bits);
   }
 
-  // out[i] = chunk k of row i; returns the bits that occur.
+  // out[i] = what chunk k of row i looks up; returns the bits that occur.
   uint32_t cut_chunk(const StripReader& reader, size_t k, uint16_t* out) const {
-    const size_t offset = k * chunk_bits_;
-    const auto mask = static_cast<uint32_t>(table_size() - 1);
+    // Copies: what is written may be anything to a compiler, members too.
+    const ChunkTables tables = chunk_tables_;
+    const size_t offset = k * chunk_bits_, stride = reader.stride();
+    const uint8_t* at = reader.row(0) + offset / 8;
+    const uint32_t shift = offset % 8, mask = (uint32_t{1} << chunk_bits_) - 1;
     uint32_t seen = 0;
-    for (size_t i = 0; i < 8; ++i) {
-      uint32_t word;  // t + 7 ≤ 20 bits are needed
-      std::memcpy(&word, reader.row(i) + offset / 8, sizeof word);
-      const uint32_t index = (word >> (offset % 8)) & mask;
-      seen |= index;
-      out[i] = static_cast<uint16_t>(index);
+    for (size_t i = 0; i < 8; ++i, at += stride) {
+      uint32_t word;  // t + 7 ≤ 19 bits are needed
+      std::memcpy(&word, at, sizeof word);
+      const uint32_t chunk = (word >> shift) & mask;
+      seen |= chunk;
+      out[i] = tables.index(chunk);
     }
     return seen;
   }
@@ -195,28 +223,47 @@ class StripSummer {
     return entries;
   }
 
-  void build_tables(const TableEntry* basis, size_t tables, unsigned bits, TableEntry* out) {
+  void build_tables(const TableEntry* basis, const TableEntry* origins, size_t tables, unsigned bits, TableEntry* out) {
     scratch_.resize(std::max(scratch_.size(), table_scratch_octets(tables << bits)));
-    kernels_.build_tables(basis, tables, bits, out, scratch_.data());
+    kernels_.build_tables(basis, origins, tables, bits, out, scratch_.data());
   }
 
   void add_chunks(const Strip& strip) {
     if (active_.empty()) return;
-    std::vector<Point> points;
+    std::vector<Point> points, basis;
     for (const size_t chunk : active_) append_basis(strip, chunk * chunk_bits_, chunk_bits_, points);
-    const std::vector<TableEntry> entries = entries_of(points);
-    const size_t group = std::max<size_t>(1, kGroupEntries / table_size());
+    for (size_t k = 0; k < points.size(); ++k) {
+      if (k % chunk_bits_ < chunk_tables_.bits()) basis.push_back(points[k]);
+    }
+    const std::vector<TableEntry> entries = entries_of(basis);
+    const std::vector<TableEntry> origins =
+        chunk_tables_.is_signed() ? entries_of(take_halves(points)) : std::vector<TableEntry>();
+    const auto add = chunk_tables_.is_signed() ? kernels_.add_signed_lookups : kernels_.add_lookups;
+    const size_t group = std::max<size_t>(1, kGroupEntries / chunk_tables_.size());
+    const unsigned bits = chunk_tables_.bits();
     for (size_t first = 0; first < active_.size(); first += group) {
       const size_t tables = std::min(group, active_.size() - first);
-      tables_.resize(std::max(tables_.size(), tables * table_size()));
-      build_tables(&entries[first * chunk_bits_], tables, chunk_bits_, tables_.data());
-      kernels_.add_lookups(sums_.data(), octets_, tables_.data(), tables, chunk_bits_, &indices_[first * stride()],
-                           stride());
+      tables_.resize(std::max(tables_.size(), tables << bits));
+      build_tables(&entries[first * bits], origins.empty() ? nullptr : &origins[first], tables, bits, tables_.data());
+      add(sums_.data(), octets_, tables_.data(), tables, bits, &indices_[first * stride()], stride());
     }
   }
 
+  // Of each chunk's points: the last one less c/2, where its table begins. The halves go to the offset of all rows.
+  std::vector<Point> take_halves(std::span<const Point> points) {
+    std::vector<Point> wholes(points.size() / chunk_bits_);
+    for (size_t k = 0; k < points.size(); ++k) wholes[k / chunk_bits_] += points[k];
+    const Scalar half = Scalar::from_u64(2).inverse();
+    std::vector<Point> out = fold_points_var(batch_to_affine(wholes), {&half, 1}, wholes.size(), pool_, kernels_);
+    for (size_t k = 0; k < out.size(); ++k) {
+      offset_ += out[k];
+      out[k] = points[(k + 1) * chunk_bits_ - 1] - out[k];
+    }
+    return out;
+  }
+
   // Bits of q in an exception v = low + 2^w q, at least what a table has.
-  static unsigned multiple_bits(unsigned width) { return width == 0 ? 8 : std::max(kMinChunkBits, 9 - width); }
+  static unsigned multiple_bits(unsigned width) { return width == 0 ? 8 : std::max(kMinTableBits, 9 - width); }
 
   // A table of multiples for each column that has exceptions, columns with as many multiples together.
   void add_exceptions(const Strip& strip) {
@@ -224,7 +271,7 @@ class StripSummer {
     for (const RowException& e : exceptions_) used[e.column] |= e.multiple != 0;
     std::array<size_t, kGroupColumns * StripReader::kMostNarrowGroups> first{};
     size_t total = 0;
-    for (unsigned bits = kMinChunkBits; bits <= 8; ++bits) {
+    for (unsigned bits = kMinTableBits; bits <= 8; ++bits) {
       std::vector<Point> points;
       const size_t begin = total;
       for (size_t column = 0; column < strip.groups * kGroupColumns; ++column) {
@@ -236,7 +283,7 @@ class StripSummer {
       }
       if (points.empty()) continue;
       tables_.resize(std::max(tables_.size(), total));
-      build_tables(entries_of(points).data(), points.size() / bits, bits, &tables_[begin]);
+      build_tables(entries_of(points).data(), nullptr, points.size() / bits, bits, &tables_[begin]);
     }
     if (indices_.size() < exceptions_.size()) indices_.resize(exceptions_.size());
     for (size_t k = 0; k < exceptions_.size(); ++k) {
@@ -250,10 +297,13 @@ class StripSummer {
   std::span<const AffinePoint> generators_;
   const RowStrips& strips_;
   PackedRows rows_;
+  ThreadPool& pool_;
   const GroupKernels& kernels_;
+  ChunkTables chunk_tables_;
   unsigned chunk_bits_;
   size_t octets_;
   std::vector<PointOctet> sums_, scratch_;
+  Point offset_;  // that is missing in all rows
   std::vector<TableEntry> tables_;
   // Of the strip at hand:
   std::vector<uint8_t> widths_;
@@ -268,16 +318,17 @@ class StripSummer {
 // added at the end.
 void commit_batch(std::span<const AffinePoint> generators, const PackedRows& rows, ThreadPool& pool,
                   const GroupKernels& kernels, std::span<Point> out) {
-  const unsigned chunk_bits = choose_chunk_bits(rows.rows);
+  const ChunkTables tables = ChunkTables::choose(rows.rows);
+  const unsigned chunk_bits = tables.chunk_bits();
   const size_t tasks = pool.size(), chunks = (rows.row_bits() + chunk_bits - 1) / chunk_bits;
   const size_t at_once = std::clamp(kIndexBudget / (rows.rows + 32), size_t{16}, size_t{256});
   // Eight chunks are whole groups of any width.
   const RowStrips strips(rows, chunk_bits, std::clamp<size_t>(chunks / (32 * tasks), 8, at_once),
-                         {table_cost_per_row_bit(rows.rows, chunk_bits), kExceptionCost});
+                         {tables.cost_per_row_bit(rows.rows), kExceptionCost});
   std::atomic<size_t> next{0};
   std::vector<std::vector<ExtendedPoint>> sums(std::min(tasks, strips.strips().size()));
   pool.for_each(sums.size(), [&](size_t task) {
-    StripSummer summer(generators, strips, chunk_bits, kernels);
+    StripSummer summer(generators, strips, tables, pool, kernels);
     for (size_t k = next++; k < strips.strips().size(); k = next++) summer.add(strips.strips()[k]);
     sums[task] = summer.sums();
   });

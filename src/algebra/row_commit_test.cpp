@@ -101,8 +101,8 @@ TEST_P(RowCommit, ManyRowsUseWideTables) {
   check(3000, 30, 1, pool, 37);
 }
 
-// With cost(t) = (72·2^t/rows + 35)/t for a bit, chunks of t + 1 bits win from 72·2^t (t − 1)/35 rows on. Rows around
-// that, of bits around the two chunk sizes and their doubles.
+// With cost(t) = (72·2^t/rows + 35)/t for a bit, chunks of t + 1 bits win from 72·2^t (t − 1)/35 rows on, until tables
+// are signed. Rows around that, of bits around the two chunk sizes and their doubles.
 TEST_P(RowCommit, SizesAroundChangesOfTheChunkSize) {
   ThreadPool pool(1);
   for (size_t t = 2; t <= 7; ++t) {

@@ -65,17 +65,26 @@ size_t bytes_set(uint64_t x) {
 }
 
 // Eight entries of one byte each; those past the end of the row are zero.
-inline uint64_t load_group(const PackedRows& rows, size_t row, size_t group) {
-  uint64_t out = 0;
-  const uint8_t* from = rows.row(row) + group * kGroupColumns;
-  const size_t left = rows.entries - group * kGroupColumns;
-  if (left >= kGroupColumns) {
-    std::memcpy(&out, from, kGroupColumns);  // one load
-  } else {
-    std::memcpy(&out, from, left);
+class GroupLoader {
+ public:
+  GroupLoader(const PackedRows& rows, size_t group)
+      : data_(rows.data + group * kGroupColumns),
+        stride_(rows.row_stride_bytes),
+        bytes_(std::min(kGroupColumns, rows.entries - group * kGroupColumns)) {}
+  uint64_t operator()(size_t row) const {
+    uint64_t out = 0;
+    if (bytes_ == kGroupColumns) {
+      std::memcpy(&out, data_ + row * stride_, kGroupColumns);  // one load
+    } else {
+      std::memcpy(&out, data_ + row * stride_, bytes_);
+    }
+    return out;
   }
-  return out;
-}
+
+ private:
+  const uint8_t* data_;
+  size_t stride_, bytes_;
+};
 
 }  // namespace
 
@@ -88,10 +97,11 @@ RowStrips::RowStrips(const PackedRows& rows, unsigned chunk_bits, size_t chunks,
 void RowStrips::choose_widths(const Costs& costs) {
   const size_t step = rows_.rows / kSampledRows;
   for (size_t group = 0; group < widths_.size(); ++group) {
+    const GroupLoader load(rows_, group);
     std::array<size_t, kByte> misfits{};
     size_t sampled = 0;
     for (size_t r = 0; r < rows_.rows; r += step) {
-      const uint64_t entries = load_group(rows_, r, group);
+      const uint64_t entries = load(r);
       sampled += kGroupColumns;
       for (unsigned w = 0; w < kByte; ++w) misfits[w] += bytes_set(kNarrowings[w].misfits(entries));
     }
@@ -154,13 +164,15 @@ void StripReader::read(size_t first) {
 }
 
 void StripReader::read_narrow(size_t first, size_t count) {
-  size_t at = 0;
+  const size_t stride = stride_;
+  uint8_t* to = staged_.data();
   for (size_t g = 0; g < strip_.groups; ++g) {
-    const Narrowing& narrowing = kNarrowings[widths_[g]];
+    const Narrowing narrowing =
+        kNarrowings[widths_[g]];  // a copy: bytes that are written may be anything to a compiler
+    const GroupLoader load(rows_, strip_.first_group + g);
     for (size_t i = 0; i < count; ++i) {
-      const uint64_t entries = load_group(rows_, first + i, strip_.first_group + g);
-      const uint64_t narrowed = narrowing.narrowed(entries);
-      std::memcpy(&staged_[i * stride_ + at], &narrowed, sizeof narrowed);
+      const uint64_t entries = load(first + i), narrowed = narrowing.narrowed(entries);
+      std::memcpy(to + i * stride, &narrowed, sizeof narrowed);
       for (uint64_t left = narrowing.misfits(entries); left != 0;) {
         const auto byte = static_cast<unsigned>(std::countr_zero(left)) / kByte;
         left &= ~(uint64_t{0xff} << (kByte * byte));
@@ -168,7 +180,7 @@ void StripReader::read_narrow(size_t first, size_t count) {
                                        narrowing.multiple(static_cast<int8_t>(entries >> (kByte * byte)))};
       }
     }
-    at += widths_[g];
+    to += widths_[g];
   }
 }
 

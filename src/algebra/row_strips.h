@@ -64,6 +64,7 @@ class StripReader {
   void read(size_t first);
   // The string of one of them, with zeros behind it.
   [[nodiscard]] const uint8_t* row(size_t lane) const { return &staged_[lane * stride_]; }
+  [[nodiscard]] size_t stride() const { return stride_; }  // from one to the next
   [[nodiscard]] std::span<const RowException> exceptions(size_t lane) const {
     return std::span(exceptions_[lane]).first(found_[lane]);
   }
