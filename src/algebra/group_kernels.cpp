@@ -29,12 +29,14 @@ void make_entries(const uint64_t* affine_points, size_t count, TableEntry* out) 
   for (size_t k = 0; k < count; ++k) set(out[k], to_niels(affine[k]));
 }
 
-void build_tables(const TableEntry* basis, size_t tables, unsigned bits, TableEntry* out, PointOctet* scratch) {
+void build_tables(const TableEntry* basis, const TableEntry* origins, size_t tables, unsigned bits, TableEntry* out,
+                  PointOctet* scratch) {
   const size_t size = size_t{1} << bits, total = tables * size;
   ExtendedPoint* sums = points(scratch);
   for (size_t t = 0; t < tables; ++t) {
     ExtendedPoint* table = sums + t * size;
     table[0] = ExtendedPoint::identity();
+    if (origins != nullptr) table[0] = add(table[0], niels(origins[t]));
     for (size_t i = 1; i < size; ++i) {
       const size_t top = std::bit_floor(i);
       table[i] = add(table[i - top], niels(basis[t * bits + static_cast<size_t>(std::countr_zero(top))]));
@@ -65,6 +67,30 @@ void add_lookups(PointOctet* rows, size_t octets, const TableEntry* tables, size
     for (size_t t = 0; t < table_count; ++t) {
       const uint16_t index = indices[t * index_stride + r];
       if (index != 0) row = add(row, niels(tables[(t << bits) + index]));
+    }
+  }
+}
+
+void add_signed_lookups(PointOctet* rows, size_t octets, const TableEntry* tables, size_t table_count, unsigned bits,
+                        const uint16_t* indices, size_t index_stride) {
+  for (size_t r = 0; r < 8 * octets; ++r) {
+    ExtendedPoint& row = points(rows)[r];
+    for (size_t t = 0; t < table_count; ++t) {
+      const uint16_t index = indices[t * index_stride + r];
+      const NielsPoint& entry = niels(tables[(t << bits) + (index & kIndexMask)]);
+      row = add(row, (index & ~kIndexMask) != 0 ? negate(entry) : entry);
+    }
+  }
+}
+
+void add_entries(PointOctet* rows, size_t octets, const TableEntry* table, const uint16_t* indices,
+                 const uint16_t* counts) {
+  for (size_t q = 0; q < octets; ++q) {
+    for (size_t k = 0; k < counts[q]; ++k, indices += 8) {
+      for (size_t s = 0; s < 8; ++s) {
+        ExtendedPoint& row = points(rows)[8 * q + s];
+        row = add(row, niels(table[indices[s]]));
+      }
     }
   }
 }
@@ -144,6 +170,8 @@ const GroupKernels& portable_group_kernels() {
       .build_tables = build_tables,
       .clear_octets = clear_octets,
       .add_lookups = add_lookups,
+      .add_signed_lookups = add_signed_lookups,
+      .add_entries = add_entries,
       .export_octets = export_octets,
       .clear_buckets = clear_buckets,
       .fill_buckets = fill_buckets,

@@ -31,6 +31,9 @@ struct alignas(32) Bucket {
 // Sums before and products during the inversion that makes `entries` table entries affine.
 constexpr size_t table_scratch_octets(size_t entries) { return entries / 8 + (entries / 8 + 3) / 4; }
 
+// What of a signed index names an entry; the other bit is its sign.
+inline constexpr uint16_t kIndexMask = 0x7fff;
+
 // Sums by buckets that are taken side by side.
 inline constexpr size_t kBucketStreams = 8;
 
@@ -43,15 +46,25 @@ struct GroupKernels {
   void (*make_entries)(const uint64_t* affine_points, size_t count, TableEntry* out);
 
   // For each of `tables` consecutive groups of `bits` ≥ 3 basis points, all 2^bits subset sums: entry i is the sum of
-  // the basis points at the set bits of i. One inversion for all. `scratch` holds table_scratch_octets(tables ·
-  // 2^bits).
-  void (*build_tables)(const TableEntry* basis, size_t tables, unsigned bits, TableEntry* out, PointOctet* scratch);
+  // the basis points at the set bits of i, and of the table's origin if `origins` is not null. One inversion for all.
+  // `scratch` holds table_scratch_octets(tables · 2^bits).
+  void (*build_tables)(const TableEntry* basis, const TableEntry* origins, size_t tables, unsigned bits,
+                       TableEntry* out, PointOctet* scratch);
 
   void (*clear_octets)(PointOctet* octets, size_t count);  // to the identity
   // For every table t and row r: row r += entry indices[t · index_stride + r] of table t; eight rows to an octet.
-  // Rows that are worked on together and whose indices are all zero are skipped.
+  // Entry 0 of every table is the identity: rows that are worked on together and whose indices are all zero are
+  // skipped.
   void (*add_lookups)(PointOctet* rows, size_t octets, const TableEntry* tables, size_t table_count, unsigned bits,
                       const uint16_t* indices, size_t index_stride);
+  // The same without skipping, where an index with bit 15 set stands for the opposite of the entry that the others
+  // name.
+  void (*add_signed_lookups)(PointOctet* rows, size_t octets, const TableEntry* tables, size_t table_count,
+                             unsigned bits, const uint16_t* indices, size_t index_stride);
+  // Octet q of rows has counts[q] octets of indices, its first after the last of octet q − 1: row s of it += entry
+  // indices[s] of the table for each of them.
+  void (*add_entries)(PointOctet* rows, size_t octets, const TableEntry* table, const uint16_t* indices,
+                      const uint16_t* counts);
   void (*export_octets)(const PointOctet* octets, size_t count, uint64_t* extended_points);
 
   void (*clear_buckets)(Bucket* buckets, size_t count);  // to the identity

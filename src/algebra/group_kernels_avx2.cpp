@@ -104,9 +104,10 @@ ZKAPEX_KERNEL void make_entries_rz(const uint64_t* affine, size_t count, TableEn
   }
 }
 
-ZKAPEX_KERNEL void subset_sums_rz(const TableEntry* basis, unsigned bits, Extended4* out) {
+ZKAPEX_KERNEL void subset_sums_rz(const TableEntry* basis, const TableEntry* origin, unsigned bits, Extended4* out) {
   const double *b0 = doubles(&basis[0]), *b1 = doubles(&basis[1]);
   out[0] = identity4();
+  if (origin != nullptr) add(out[0], broadcast_niels(doubles(origin)));
   add(out[0], gather_niels(kIdentityEntry, b0, kIdentityEntry, b0));
   add(out[0], gather_niels(kIdentityEntry, kIdentityEntry, b1, b1));
   for (unsigned k = 2; k < bits; ++k) {
@@ -128,11 +129,13 @@ ZKAPEX_KERNEL void invert_rz(Fe4<1>* x) {
   *x = both.a;
 }
 
-ZKAPEX_KERNEL void build_tables_rz(const TableEntry* basis, size_t tables, unsigned bits, TableEntry* out,
-                                   PointOctet* scratch) {
+ZKAPEX_KERNEL void build_tables_rz(const TableEntry* basis, const TableEntry* origins, size_t tables, unsigned bits,
+                                   TableEntry* out, PointOctet* scratch) {
   const size_t table_quads = size_t{1} << (bits - 2), quads = tables * table_quads;
   Extended4* sums = extended(scratch);
-  for (size_t t = 0; t < tables; ++t) subset_sums_rz(basis + t * bits, bits, sums + t * table_quads);
+  for (size_t t = 0; t < tables; ++t) {
+    subset_sums_rz(basis + t * bits, origins == nullptr ? nullptr : origins + t, bits, sums + t * table_quads);
+  }
   Fe4<1>* prefix = reinterpret_cast<Fe4<1>*>(sums + quads);
   Fe4<1> product = broadcast(kOne4);
   for (size_t q = 0; q < quads; ++q) {
@@ -155,10 +158,21 @@ ZKAPEX_KERNEL void add_entries_rz(Extended4* row, const TableEntry* table, const
                          doubles(&table[index[3]])));
 }
 
+ZKAPEX_KERNEL void add_signed_entries_rz(Extended4* row, const TableEntry* table, const uint16_t* index) {
+  const double* entry[4];
+  int64_t negative[4];
+  for (int s = 0; s < 4; ++s) {
+    entry[s] = doubles(&table[index[s] & kIndexMask]);
+    negative[s] = index[s] >> 15;
+  }
+  add(*row, gather_signed_niels(entry, negative));
+}
+
 ZKAPEX_LANES void prefetch_entries(const TableEntry* table, const uint16_t* index) {
   for (int s = 0; s < 4; ++s) {
-    _mm_prefetch(reinterpret_cast<const char*>(&table[index[s]]), _MM_HINT_T0);
-    _mm_prefetch(reinterpret_cast<const char*>(&table[index[s]]) + 64, _MM_HINT_T0);
+    const char* entry = reinterpret_cast<const char*>(&table[index[s] & kIndexMask]);
+    _mm_prefetch(entry, _MM_HINT_T0);
+    _mm_prefetch(entry + 64, _MM_HINT_T0);
   }
 }
 
@@ -170,6 +184,7 @@ ZKAPEX_LANES bool all_zero(const uint16_t* index) {
 
 constexpr size_t kBlock = 8;  // quads that stay in the nearest cache while all tables pass over them
 
+template <bool kSigned>
 ZKAPEX_KERNEL void add_lookups_rz(Extended4* rows, size_t quads, const TableEntry* tables, size_t table_count,
                                   unsigned bits, const uint16_t* indices, size_t index_stride) {
   for (size_t block = 0; block < quads; block += kBlock) {
@@ -187,8 +202,21 @@ ZKAPEX_KERNEL void add_lookups_rz(Extended4* rows, size_t quads, const TableEntr
           const char* next_row = reinterpret_cast<const char*>(&rows[block + kBlock + q]);
           for (size_t line = 0; line < sizeof(Extended4); line += 64) _mm_prefetch(next_row + line, _MM_HINT_T0);
         }
-        if (!all_zero(index + 4 * q)) add_entries_rz(&rows[block + q], table, index + 4 * q);
+        if constexpr (kSigned) {
+          add_signed_entries_rz(&rows[block + q], table, index + 4 * q);
+        } else if (!all_zero(index + 4 * q)) {
+          add_entries_rz(&rows[block + q], table, index + 4 * q);
+        }
       }
+    }
+  }
+}
+
+ZKAPEX_KERNEL void add_entries_rz(Extended4* rows, size_t octets, const TableEntry* table, const uint16_t* indices,
+                                  const uint16_t* counts) {
+  for (size_t q = 0; q < octets; ++q) {
+    for (size_t k = 0; k < counts[q]; ++k, indices += 8) {
+      for (size_t half = 0; half < 2; ++half) add_entries_rz(&rows[2 * q + half], table, indices + 4 * half);
     }
   }
 }
@@ -310,9 +338,10 @@ void make_entries(const uint64_t* affine_points, size_t count, TableEntry* out) 
   const RoundTowardZero mode;
   make_entries_rz(affine_points, count, out);
 }
-void build_tables(const TableEntry* basis, size_t tables, unsigned bits, TableEntry* out, PointOctet* scratch) {
+void build_tables(const TableEntry* basis, const TableEntry* origins, size_t tables, unsigned bits, TableEntry* out,
+                  PointOctet* scratch) {
   const RoundTowardZero mode;
-  build_tables_rz(basis, tables, bits, out, scratch);
+  build_tables_rz(basis, origins, tables, bits, out, scratch);
 }
 void clear_octets(PointOctet* octets, size_t count) {
   for (size_t k = 0; k < 2 * count; ++k) extended(octets)[k] = identity4();
@@ -320,7 +349,17 @@ void clear_octets(PointOctet* octets, size_t count) {
 void add_lookups(PointOctet* rows, size_t octets, const TableEntry* tables, size_t table_count, unsigned bits,
                  const uint16_t* indices, size_t index_stride) {
   const RoundTowardZero mode;
-  add_lookups_rz(extended(rows), 2 * octets, tables, table_count, bits, indices, index_stride);
+  add_lookups_rz<false>(extended(rows), 2 * octets, tables, table_count, bits, indices, index_stride);
+}
+void add_signed_lookups(PointOctet* rows, size_t octets, const TableEntry* tables, size_t table_count, unsigned bits,
+                        const uint16_t* indices, size_t index_stride) {
+  const RoundTowardZero mode;
+  add_lookups_rz<true>(extended(rows), 2 * octets, tables, table_count, bits, indices, index_stride);
+}
+void add_entries(PointOctet* rows, size_t octets, const TableEntry* table, const uint16_t* indices,
+                 const uint16_t* counts) {
+  const RoundTowardZero mode;
+  add_entries_rz(extended(rows), octets, table, indices, counts);
 }
 void export_octets(const PointOctet* octets, size_t count, uint64_t* extended_points) {
   const RoundTowardZero mode;
@@ -361,6 +400,8 @@ constexpr GroupKernels kKernels = {
     .build_tables = build_tables,
     .clear_octets = clear_octets,
     .add_lookups = add_lookups,
+    .add_signed_lookups = add_signed_lookups,
+    .add_entries = add_entries,
     .export_octets = export_octets,
     .clear_buckets = clear_buckets,
     .fill_buckets = fill_buckets,

@@ -107,8 +107,9 @@ void make_entries(const uint64_t* affine, size_t count, TableEntry* out) {
   }
 }
 
-ZKAPEX_KERNEL void subset_sums(const TableEntry* basis, unsigned bits, Extended8* out) {
+ZKAPEX_KERNEL void subset_sums(const TableEntry* basis, const TableEntry* origin, unsigned bits, Extended8* out) {
   out[0] = identity8();
+  if (origin != nullptr) add(out[0], broadcast_niels(words(origin)));
   const Niels8 neutral = {broadcast(kHalf8), broadcast(kHalf8), broadcast(kZero8)};
   constexpr __mmask8 kLanesWithBit[3] = {0b10101010, 0b11001100, 0b11110000};
   for (unsigned k = 0; k < 3; ++k) {
@@ -131,10 +132,12 @@ ZKAPEX_KERNEL void subset_sums(const TableEntry* basis, unsigned bits, Extended8
   }
 }
 
-void build_tables(const TableEntry* basis, size_t tables, unsigned bits, TableEntry* out, PointOctet* scratch) {
+void build_tables(const TableEntry* basis, const TableEntry* origins, size_t tables, unsigned bits, TableEntry* out,
+                  PointOctet* scratch) {
   const size_t table_octets = size_t{1} << (bits - 3), octets = tables * table_octets;
   Extended8* sums = extended(scratch);
-  for (size_t t = 0; t < tables; ++t) subset_sums(basis + t * bits, bits, sums + t * table_octets);
+  for (size_t t = 0; t < tables; ++t)
+    subset_sums(basis + t * bits, origins == nullptr ? nullptr : origins + t, bits, sums + t * table_octets);
   Fe8* prefix = reinterpret_cast<Fe8*>(sums + octets);
   Fe8 product = broadcast(kOne8);
   for (size_t q = 0; q < octets; ++q) {
@@ -142,12 +145,13 @@ void build_tables(const TableEntry* basis, size_t tables, unsigned bits, TableEn
     product = multiply(product, sums[q].Z);
   }
   invert(&product);
-  const Fe8 half = broadcast(kHalf8), d = broadcast(kD8);
+  product = multiply(product, broadcast(kHalf8));  // 1/(2 Z_0 … Z_q) from here on
+  const Fe8 d2 = broadcast(k2D8);
   for (size_t q = octets; q-- > 0;) {
-    const Fe8 z_inverse = multiply(product, prefix[q]), half_z_inverse = multiply(z_inverse, half);
+    const Fe8 half_z_inverse = multiply(product, prefix[q]);
     product = multiply(product, sums[q].Z);
     const Niels8 n = {multiply(sums[q].minus, half_z_inverse), multiply(sums[q].plus, half_z_inverse),
-                      multiply(multiply(sums[q].T, d), z_inverse)};
+                      multiply(multiply(sums[q].T, d2), half_z_inverse)};
     TableEntry* entries = out + 8 * q;
     scatter_niels(n, [&](int s) { return words(&entries[s]); });
   }
@@ -159,8 +163,9 @@ void clear_octets(PointOctet* octets, size_t count) {
 
 ZKAPEX_LANES void prefetch_entries(const TableEntry* table, const uint16_t* index) {
   for (int s = 0; s < 8; ++s) {
-    _mm_prefetch(reinterpret_cast<const char*>(&table[index[s]]), _MM_HINT_T0);
-    _mm_prefetch(reinterpret_cast<const char*>(&table[index[s]]) + 64, _MM_HINT_T0);
+    const char* entry = reinterpret_cast<const char*>(&table[index[s] & kIndexMask]);
+    _mm_prefetch(entry, _MM_HINT_T0);
+    _mm_prefetch(entry + 64, _MM_HINT_T0);
   }
 }
 
@@ -171,8 +176,9 @@ ZKAPEX_LANES bool all_zero(const uint16_t* index) {
 
 constexpr size_t kBlock = 4;  // octets that stay in the nearest cache while all tables pass over them
 
-void add_lookups(PointOctet* octets, size_t count, const TableEntry* tables, size_t table_count, unsigned bits,
-                 const uint16_t* indices, size_t index_stride) {
+template <bool kSigned>
+ZKAPEX_LANES void add_any_lookups(PointOctet* octets, size_t count, const TableEntry* tables, size_t table_count,
+                                  unsigned bits, const uint16_t* indices, size_t index_stride) {
   Extended8* rows = extended(octets);
   for (size_t block = 0; block < count; block += kBlock) {
     const size_t size = count - block < kBlock ? count - block : kBlock;
@@ -190,9 +196,33 @@ void add_lookups(PointOctet* octets, size_t count, const TableEntry* tables, siz
           const char* next_row = reinterpret_cast<const char*>(&rows[block + kBlock + q]);
           for (size_t line = 0; line < sizeof(Extended8); line += 64) _mm_prefetch(next_row + line, _MM_HINT_T0);
         }
-        if (!all_zero(at)) add(rows[block + q], gather_niels([&](int s) { return words(&table[at[s]]); }));
+        if constexpr (kSigned) {
+          const __m128i eight = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+          const Niels8 entries = gather_niels([&](int s) { return words(&table[at[s] & kIndexMask]); });
+          add(rows[block + q], negate(entries, _mm_movepi16_mask(eight)));
+        } else if (!all_zero(at)) {
+          add(rows[block + q], gather_niels([&](int s) { return words(&table[at[s]]); }));
+        }
       }
     }
+  }
+}
+
+void add_lookups(PointOctet* octets, size_t count, const TableEntry* tables, size_t table_count, unsigned bits,
+                 const uint16_t* indices, size_t index_stride) {
+  add_any_lookups<false>(octets, count, tables, table_count, bits, indices, index_stride);
+}
+void add_signed_lookups(PointOctet* octets, size_t count, const TableEntry* tables, size_t table_count, unsigned bits,
+                        const uint16_t* indices, size_t index_stride) {
+  add_any_lookups<true>(octets, count, tables, table_count, bits, indices, index_stride);
+}
+
+void add_entries(PointOctet* octets, size_t count, const TableEntry* table, const uint16_t* indices,
+                 const uint16_t* counts) {
+  Extended8* rows = extended(octets);
+  for (size_t q = 0; q < count; ++q) {
+    for (size_t k = 0; k < counts[q]; ++k, indices += 8)
+      add(rows[q], gather_niels([&](int s) { return words(&table[indices[s]]); }));
   }
 }
 
@@ -248,7 +278,7 @@ void sum_buckets(const Bucket* const* buckets, size_t count, uint64_t* extended_
 }
 
 ZKAPEX_KERNEL void twice_octet(Extended8* p) { twice(*p); }
-ZKAPEX_KERNEL void add_entries(Extended8* p, const TableEntry* entries, __mmask8 negative) {
+ZKAPEX_KERNEL void add_octet(Extended8* p, const TableEntry* entries, __mmask8 negative) {
   add(*p, negate(gather_niels([&](int s) { return words(&entries[s]); }), negative));
 }
 
@@ -258,7 +288,7 @@ void combine(const TableEntry* entries, const int8_t* digits, size_t terms, size
     twice_octet(&sum);
     for (size_t t = 0; t < terms; ++t) {
       const int digit = digits[k * terms + t];
-      if (digit != 0) add_entries(&sum, entries + 8 * t, digit < 0 ? 0xff : 0);
+      if (digit != 0) add_octet(&sum, entries + 8 * t, digit < 0 ? 0xff : 0);
     }
   }
   store_extended(sum, extended_points);
@@ -297,6 +327,8 @@ constexpr GroupKernels kKernels = {
     .build_tables = build_tables,
     .clear_octets = clear_octets,
     .add_lookups = add_lookups,
+    .add_signed_lookups = add_signed_lookups,
+    .add_entries = add_entries,
     .export_octets = export_octets,
     .clear_buckets = clear_buckets,
     .fill_buckets = fill_buckets,

@@ -100,7 +100,7 @@ TEST_P(EveryKernel, TablesHoldSubsetSumsAndLookupsAddThem) {
       basis.back() = AffinePoint::identity();
       std::vector<TableEntry> table(tables * size);
       std::vector<PointOctet> scratch(table_scratch_octets(table.size()));
-      kernels.build_tables(entries(basis).data(), tables, bits, table.data(), scratch.data());
+      kernels.build_tables(entries(basis).data(), nullptr, tables, bits, table.data(), scratch.data());
       // Enough rows to run over a block of octets and into the next; row r looks up r + 3t mod 2^bits.
       for (size_t octets : {size_t{1}, size_t{3}, size_t{4}, size_t{5}, size_t{8}, size_t{9}, size_t{17}}) {
         const size_t count = 8 * octets;
@@ -125,6 +125,58 @@ TEST_P(EveryKernel, TablesHoldSubsetSumsAndLookupsAddThem) {
         }
       }
     }
+  }
+}
+
+TEST_P(EveryKernel, TablesHaveOriginsAndLookupsSigns) {
+  const unsigned bits = 4;
+  const size_t tables = 3, size = size_t{1} << bits;
+  const std::vector<AffinePoint> basis = random_affine(tables * bits), origins = random_affine(tables);
+  std::vector<TableEntry> table(tables * size);
+  std::vector<PointOctet> scratch(table_scratch_octets(table.size()));
+  kernels.build_tables(entries(basis).data(), entries(origins).data(), tables, bits, table.data(), scratch.data());
+  for (size_t octets : {size_t{1}, size_t{4}, size_t{5}, size_t{9}}) {
+    const size_t count = 8 * octets;
+    std::vector<uint16_t> indices(tables * count);
+    for (uint16_t& index : indices) index = static_cast<uint16_t>(rng() % size | (rng() % 2) << 15);
+    std::fill_n(indices.begin(), 8, uint16_t{0});
+    std::vector<PointOctet> rows(octets);
+    kernels.clear_octets(rows.data(), octets);
+    kernels.add_signed_lookups(rows.data(), octets, table.data(), tables, bits, indices.data(), count);
+    std::vector<ExtendedPoint> sums(count);
+    kernels.export_octets(rows.data(), octets, words(sums[0]));
+    for (size_t r = 0; r < count; ++r) {
+      Point expected;
+      for (size_t t = 0; t < tables; ++t) {
+        Point entry(origins[t]);
+        for (unsigned b = 0; b < bits; ++b) {
+          if (indices[t * count + r] >> b & 1) entry += Point(basis[t * bits + b]);
+        }
+        expected += indices[t * count + r] >> 15 != 0 ? -entry : entry;
+      }
+      ASSERT_EQ(Point(sums[r]), expected) << r;
+    }
+  }
+}
+
+TEST_P(EveryKernel, EntriesAreAddedToOctetsOfRows) {
+  const std::vector<AffinePoint> points = random_affine(20);
+  const std::vector<TableEntry> table = entries(points);
+  const std::vector<uint16_t> counts = {2, 0, 1, 5, 0};
+  std::vector<uint16_t> indices(8 * 8);
+  for (uint16_t& index : indices) index = static_cast<uint16_t>(rng() % points.size());
+  std::vector<PointOctet> rows(counts.size());
+  kernels.clear_octets(rows.data(), rows.size());
+  kernels.add_entries(rows.data(), rows.size(), table.data(), indices.data(), counts.data());
+  std::vector<ExtendedPoint> sums(8 * rows.size());
+  kernels.export_octets(rows.data(), rows.size(), words(sums[0]));
+  size_t next = 0;
+  for (size_t q = 0; q < counts.size(); ++q) {
+    Point expected[8];
+    for (size_t k = 0; k < counts[q]; ++k, next += 8) {
+      for (size_t s = 0; s < 8; ++s) expected[s] += Point(points[indices[next + s]]);
+    }
+    for (size_t s = 0; s < 8; ++s) EXPECT_EQ(Point(sums[8 * q + s]), expected[s]) << q << ' ' << s;
   }
 }
 

@@ -2,14 +2,17 @@
 //
 // A row of n entries of c bits, two's complement, is a string of n·c bits, and C_r the sum of those points of the
 // expanded basis g, 2g, …, 2^(c−2) g, −2^(c−1) g (for every generator g in turn) whose bit is set. The string is cut
-// into chunks of t bits. A chunk's 2^t subset sums are tabulated once, then every row takes one look-up and one
-// addition per chunk. Chunks that are zero in all rows cost nothing but reading them; t grows with the number of rows.
-// Few rows go through buckets.
+// into chunks of t bits. A chunk's 2^t subset sums, or half of them, since those of an index and of its complement lie
+// opposite, are tabulated once, then every row takes one look-up and one addition per chunk. Chunks that are zero in
+// all rows cost nothing but reading them; t grows with the number of rows. Of many rows of bytes, columns whose entries
+// are mostly small keep fewer bits, and entries that do not fit are completed by an addition of their own
+// (row_strips.h). Few rows go through buckets.
 //
-// Variable time: the running time tells how many chunks of a row are zero.
+// Variable time: the running time tells how many chunks of a row are zero, and, summed over columns and rows, how many
+// entries do not fit the widths that a sample of the rows has chosen.
 //
 // Memory beside input and output: rows are taken in batches of 2^16, for which each thread holds sums (10.5 MiB),
-// indices (2 MiB) and tables (under 1 MiB).
+// indices (2 MiB), exceptions (at most half a byte an entry of the strip at hand) and tables (about 1 MiB).
 #pragma once
 
 #include <cstdint>

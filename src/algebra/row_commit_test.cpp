@@ -101,8 +101,8 @@ TEST_P(RowCommit, ManyRowsUseWideTables) {
   check(3000, 30, 1, pool, 37);
 }
 
-// With cost(t) = (72·2^t/rows + 35)/t for a bit, chunks of t + 1 bits win from 72·2^t (t − 1)/35 rows on. Rows around
-// that, of bits around the two chunk sizes and their doubles.
+// With cost(t) = (72·2^t/rows + 35)/t for a bit, chunks of t + 1 bits win from 72·2^t (t − 1)/35 rows on, until tables
+// are signed. Rows around that, of bits around the two chunk sizes and their doubles.
 TEST_P(RowCommit, SizesAroundChangesOfTheChunkSize) {
   ThreadPool pool(1);
   for (size_t t = 2; t <= 7; ++t) {
@@ -119,6 +119,41 @@ TEST_P(RowCommit, SizesAroundChangesOfTheChunkSize) {
 TEST_P(RowCommit, MoreRowsThanABatch) {
   ThreadPool pool(2);
   check((size_t{1} << 16) + 5, 1, 3, pool);
+}
+
+// Columns of all widths, with entries in them that do not fit: these are added by themselves.
+TEST_P(RowCommit, ColumnsOfSmallEntries) {
+  for (const unsigned threads : {1U, 2U}) {
+    ThreadPool pool(threads);
+    for (const size_t entries : {size_t{8}, size_t{61}, size_t{128}, size_t{149}}) {
+      const size_t rows = 515;
+      std::vector<int16_t> v(rows * entries);
+      for (size_t k = 0; k < v.size(); ++k) {
+        const uint64_t r = rng();
+        const int largest = (1 << (k % entries / 8 % 8)) - 1;
+        v[k] = static_cast<int16_t>(static_cast<int>((r >> 8) % static_cast<uint64_t>(2 * largest + 1)) - largest);
+        if (r % 64 == 0) v[k] = static_cast<int16_t>(static_cast<int8_t>(r >> 16));
+        if (r % 256 == 1) v[k] = 127;
+        if (r % 256 == 2) v[k] = -128;
+      }
+      const auto packed = pack_rows(v, entries, 8);
+      const auto commitments = commit_rows_var(generators, packed->view(), pool, kernels);
+      ASSERT_TRUE(commitments.ok());
+      expect_commitments(*commitments, v, rows, entries, 9);
+    }
+  }
+}
+
+// All rows of the sample are zero, and no others.
+TEST_P(RowCommit, ASampleThatMisleads) {
+  ThreadPool pool(2);
+  const size_t rows = 1536, entries = 10;
+  std::vector<int16_t> v(rows * entries);
+  for (size_t k = 0; k < v.size(); ++k) v[k] = k / entries % 3 == 0 ? 0 : static_cast<int8_t>(rng() >> 8);
+  const auto packed = pack_rows(v, entries, 8);
+  const auto commitments = commit_rows_var(generators, packed->view(), pool, kernels);
+  ASSERT_TRUE(commitments.ok());
+  expect_commitments(*commitments, v, rows, entries, 7);
 }
 
 TEST_P(RowCommit, BytesNeedNoPacking) {

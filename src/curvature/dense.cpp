@@ -7,10 +7,13 @@
 namespace zkapex {
 
 #if defined(__x86_64__)
-// dense_avx2.cpp
+// dense_avx2.cpp, dense_avx512.cpp
 const DenseKernels<float>& dense_kernels_avx2(float);
 const DenseKernels<double>& dense_kernels_avx2(double);
 const FactorKernels& factor_kernels_avx2();
+DenseKernels<float> with_avx512(DenseKernels<float> kernels);
+DenseKernels<double> with_avx512(DenseKernels<double> kernels);
+FactorKernels with_avx512(FactorKernels kernels);
 #endif
 
 namespace {
@@ -39,6 +42,10 @@ struct Lanes16 {
 template <class Real>
 const DenseKernels<Real>& DenseKernels<Real>::get([[maybe_unused]] InstructionSet set) {
 #if defined(__x86_64__)
+  if (set >= InstructionSet::kAvx512) {
+    static const DenseKernels wide = with_avx512(dense_kernels_avx2(Real{}));
+    return wide;
+  }
   if (set >= InstructionSet::kAvx2) return dense_kernels_avx2(Real{});
 #endif
   static constexpr DenseKernels kernels = dense::Dense<Lanes16<Real>>::kernels();
@@ -49,9 +56,13 @@ template struct DenseKernels<double>;
 
 const FactorKernels& FactorKernels::get([[maybe_unused]] InstructionSet set) {
 #if defined(__x86_64__)
+  if (set >= InstructionSet::kAvx512) {
+    static const FactorKernels wide = with_avx512(factor_kernels_avx2());
+    return wide;
+  }
   if (set >= InstructionSet::kAvx2) return factor_kernels_avx2();
 #endif
-  static constexpr FactorKernels kernels = dense::Factor<Lanes16<double>>::kernels();
+  static constexpr FactorKernels kernels = dense::Factor<Lanes16<double>>::kernels<Lanes16<float>>();
   return kernels;
 }
 

@@ -1,9 +1,11 @@
 // Dense kernels for one block: Gram matrix, Cholesky factor, triangular solves, and products with an integer factor.
-// Plain and AVX2 versions of each; the two may differ in the last bits, except where said to be exact.
+// Plain, AVX2 and AVX-512 versions; the last two agree, the first may differ in the last bits, except where said to be
+// exact.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "base/cpu.h"
@@ -75,6 +77,9 @@ struct FactorKernels {
   void (*multiply)(PanelView<const float> t, const size_t* ends, const double* x, double* out, double* scratch);
   // out[i] = sum over k of t[k][i] x[k] for every column of every panel.
   void (*multiply_transposed)(PanelView<const float> t, const size_t* ends, const double* x, double* out);
+  // gram of DenseKernels, exactly, for at most 1024 rows of entries from -128 to 127. `scratch` has room for t's
+  // panels, a byte an entry, with rows rounded up to a multiple of four, from an address that is a multiple of 64 on.
+  void (*gram)(PanelView<const float> t, const size_t* ends, PanelView<float> out, uint8_t* scratch);
 
   static const FactorKernels& get(InstructionSet set = instruction_set());
 };

@@ -43,7 +43,7 @@ const DenseKernels<double>& dense_kernels_avx2(double) {
   return kernels;
 }
 const FactorKernels& factor_kernels_avx2() {
-  static constexpr FactorKernels kernels = dense::Factor<DoubleLanes>::kernels();
+  static constexpr FactorKernels kernels = dense::Factor<DoubleLanes>::kernels<FloatLanes>();
   return kernels;
 }
 

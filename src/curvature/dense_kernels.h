@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
 #include "curvature/dense.h"
 
@@ -11,14 +12,15 @@ namespace zkapex::dense {
 
 inline constexpr size_t kTileRows = 4;
 
-// acc[r][c] (+ or -)= sum over k < count of left[k][r] right[k][c]: four columns of one panel against `Columns` vectors
-// of another. Eight or more accumulators hide the latency of the multiply-add.
+// acc[r][c] (+ or -)= sum over k < count of left[k][r] right[k][c]: four columns of one panel against `Columns`
+// vectors, `stride` apart. Eight or more accumulators hide the latency of the multiply-add. Every sum is taken in the
+// order of k, so paths with a fused multiply-add agree to the last bit.
 template <class Lanes, size_t Columns, bool Subtract>
-inline void tile(const typename Lanes::Real* left, const typename Lanes::Real* right, size_t count,
+inline void tile(const typename Lanes::Real* left, const typename Lanes::Real* right, size_t stride, size_t count,
                  typename Lanes::Vector (&acc)[kTileRows][Columns]) {
   for (size_t k = 0; k < count; ++k, left += kPanel, right += kPanel) {
     typename Lanes::Vector b[Columns];
-    for (size_t c = 0; c < Columns; ++c) b[c] = Lanes::load(right + c * Lanes::kCount);
+    for (size_t c = 0; c < Columns; ++c) b[c] = Lanes::load(right + c * stride);
     for (size_t r = 0; r < kTileRows; ++r) {
       const auto a = Lanes::splat(left[r]);
       for (size_t c = 0; c < Columns; ++c)
@@ -33,27 +35,41 @@ struct Dense {
   using Vector = typename Lanes::Vector;
   using Matrix = PanelView<Real>;
   using ConstMatrix = PanelView<const Real>;
-  static constexpr size_t kColumns = 2, kWidth = kColumns * Lanes::kCount;  // of a tile
-  static_assert(kPanel % kWidth == 0 && Lanes::kCount <= kMaxLanes);
+  static constexpr bool kWholePanels = Lanes::kCount == kPanel;  // a vector is a row of a panel
 
   template <class R>
   static R* panel(PanelView<R> m, size_t p) {
     return m.data + p * m.rows * kPanel;
   }
 
+  // work(vectors, q, j) for tiles of that many vectors, from column j of panel q on, which cover panels [q, end): two
+  // vectors in a panel, or four panels, two, and one.
+  template <class Work>
+  static void for_tiles(size_t q, size_t end, const Work& work) {
+    if constexpr (kWholePanels) {
+      for (; q + 4 <= end; q += 4) work(std::integral_constant<size_t, 4>(), q, size_t{0});
+      for (; q + 2 <= end; q += 2) work(std::integral_constant<size_t, 2>(), q, size_t{0});
+      for (; q < end; ++q) work(std::integral_constant<size_t, 1>(), q, size_t{0});
+    } else {
+      for (; q < end; ++q)
+        for (size_t j = 0; j < kPanel; j += 2 * Lanes::kCount) work(std::integral_constant<size_t, 2>(), q, j);
+    }
+  }
+  // From one vector of a tile to the next.
+  static size_t stride(size_t rows) { return kWholePanels ? rows * kPanel : Lanes::kCount; }
+
   static void gram(ConstMatrix t, const size_t* ends, Matrix out) {
     for (size_t p = 0; p < out.panels; ++p) {
       const size_t count = ends == nullptr ? t.rows : ends[p];  // columns of panel p are zero from there on
       for (size_t i = 0; i < kPanel; i += kTileRows) {
-        for (size_t q = p; q < out.panels; ++q) {
-          for (size_t j = 0; j < kPanel; j += kWidth) {
-            Vector acc[kTileRows][kColumns] = {};
-            tile<Lanes, kColumns, false>(panel(t, p) + i, panel(t, q) + j, count, acc);
-            Real* to = panel(out, q) + (p * kPanel + i) * kPanel + j;
-            for (size_t r = 0; r < kTileRows; ++r)
-              for (size_t c = 0; c < kColumns; ++c) Lanes::store(to + r * kPanel + c * Lanes::kCount, acc[r][c]);
-          }
-        }
+        for_tiles(p, out.panels, [&](auto vectors, size_t q, size_t j) {
+          constexpr size_t kColumns = decltype(vectors)::value;
+          Vector acc[kTileRows][kColumns] = {};
+          tile<Lanes, kColumns, false>(panel(t, p) + i, panel(t, q) + j, stride(t.rows), count, acc);
+          Real* to = panel(out, q) + (p * kPanel + i) * kPanel + j;
+          for (size_t r = 0; r < kTileRows; ++r)
+            for (size_t c = 0; c < kColumns; ++c) Lanes::store(to + r * kPanel + c * stride(out.rows), acc[r][c]);
+        });
       }
     }
   }
@@ -63,12 +79,18 @@ struct Dense {
     for (size_t i = 0; i < a.rows; i += kTileRows) {
       const size_t p = i / kPanel;
       Real corner[kTileRows][kTileRows], inverse[kTileRows];
-      const auto strip = [&](size_t q, size_t j, bool eliminate) {
+      const size_t apart = stride(a.rows);
+      // The panel with the diagonal comes first: its 4 x 4 corner eliminates all the others. Those that fill up a tile
+      // take their sums with it.
+      const size_t summed = std::min(a.panels, p + (kWholePanels ? 4 : 1));
+      const auto strip = [&](auto vectors, size_t q, size_t j, bool eliminate) {
+        constexpr size_t kColumns = decltype(vectors)::value;
         Real* to = panel(a, q) + i * kPanel + j;
         Vector acc[kTileRows][kColumns];
         for (size_t r = 0; r < kTileRows; ++r)
-          for (size_t c = 0; c < kColumns; ++c) acc[r][c] = Lanes::load(to + r * kPanel + c * Lanes::kCount);
-        if (!eliminate || q != p) tile<Lanes, kColumns, true>(panel(a, p) + i % kPanel, panel(a, q) + j, i, acc);
+          for (size_t c = 0; c < kColumns; ++c) acc[r][c] = Lanes::load(to + r * kPanel + c * apart);
+        if (!eliminate || q >= summed)
+          tile<Lanes, kColumns, true>(panel(a, p) + i % kPanel, panel(a, q) + j, apart, i, acc);
         for (size_t r = 0; r < kTileRows; ++r) {
           for (size_t c = 0; c < kColumns; ++c) {
             if (eliminate) {
@@ -76,12 +98,13 @@ struct Dense {
                 acc[r][c] = Lanes::subtract_product(acc[r][c], Lanes::splat(corner[s][r]), acc[s][c]);
               acc[r][c] = acc[r][c] * Lanes::splat(inverse[r]);
             }
-            Lanes::store(to + r * kPanel + c * Lanes::kCount, acc[r][c]);
+            Lanes::store(to + r * kPanel + c * apart, acc[r][c]);
           }
         }
       };
-      // The panel with the diagonal comes first: its 4 x 4 corner eliminates all the others.
-      for (size_t j = 0; j < kPanel; j += kWidth) strip(p, j, false);
+      const auto before = [&](auto vectors, size_t q, size_t j) { strip(vectors, q, j, false); };
+      const auto eliminated = [&](auto vectors, size_t q, size_t j) { strip(vectors, q, j, true); };
+      for_tiles(p, summed, before);
       Real* rows = panel(a, p) + i * kPanel;
       for (size_t r = 0; r < kTileRows; ++r) {
         for (size_t s = r; s < kTileRows; ++s) {
@@ -96,18 +119,19 @@ struct Dense {
           }
         }
       }
-      for (size_t j = 0; j < kPanel; j += kWidth) strip(p, j, true);
+      for_tiles(p, p + 1, eliminated);
       for (size_t r = 0; r < kTileRows; ++r) {  // nothing below the diagonal may grow unseen
         for (size_t c = 0; c < i % kPanel + r; ++c) rows[r * kPanel + c] = 0;
         rows[r * kPanel + i % kPanel + r] = corner[r][r];
       }
-      for (size_t q = p + 1; q < a.panels; ++q)
-        for (size_t j = 0; j < kPanel; j += kWidth) strip(q, j, true);
+      for_tiles(p + 1, summed, eliminated);
+      for_tiles(summed, a.panels, eliminated);
     }
     return true;
   }
 
   static void solve(ConstMatrix u, Real* x, Real* scratch) {
+    static_assert(Lanes::kCount <= kMaxLanes);
     static constexpr size_t kVectors = kPanel / Lanes::kCount;
     for (size_t p = 0; p < u.panels; ++p) {  // Uᵀ z = x
       const Real* from = panel(u, p);
@@ -191,7 +215,16 @@ struct Factor {
     }
   }
 
-  static constexpr FactorKernels kernels() { return {&multiply, &multiply_transposed}; }
+  // Floats hold all integers up to 2^24, so these sums are exact in any order.
+  template <class FloatLanes>
+  static void gram(PanelView<const float> t, const size_t* ends, PanelView<float> out, uint8_t*) {
+    Dense<FloatLanes>::gram(t, ends, out);
+  }
+
+  template <class FloatLanes>
+  static constexpr FactorKernels kernels() {
+    return {&multiply, &multiply_transposed, &gram<FloatLanes>};
+  }
 };
 
 }  // namespace zkapex::dense

@@ -100,6 +100,65 @@ TYPED_TEST(DenseTest, CholeskyStopsAtABadPivot) {
   }
 }
 
+// Extremes, and sizes of rows and panels around what is taken together.
+TEST(FactorKernels, GramOfBytesIsExact) {
+  std::mt19937_64 rng(10);
+  std::uniform_int_distribution<int> entry(-128, 127);
+  struct alignas(64) Line {
+    uint8_t bytes[64];
+  };
+  for (const size_t panels : {size_t{1}, size_t{3}, size_t{4}, size_t{6}, size_t{9}}) {
+    for (const size_t rows : {size_t{1}, size_t{4}, size_t{31}, size_t{1024}}) {
+      for (const bool extreme : {false, true}) {
+        PanelMatrix<float> t(rows, panels * kPanel);
+        std::vector<size_t> ends;
+        for (size_t p = 0; p < panels; ++p) ends.push_back(rows - rows * (panels - 1 - p) / (2 * panels));
+        for (size_t k = 0; k < rows; ++k) {
+          for (size_t i = 0; i < panels * kPanel; ++i) {
+            // Behind the end of a panel anything may be.
+            const int v = extreme ? (i % 3 == 0 ? -128 : 127) : entry(rng);
+            t.at(k, i) = static_cast<float>(v);
+          }
+        }
+        for (const InstructionSet set : instruction_sets_up_to(detect_instruction_set())) {
+          PanelMatrix<float> out(panels * kPanel, panels * kPanel);
+          std::vector<Line> scratch((rows + 3) / 4 * panels);
+          FactorKernels::get(set).gram(std::as_const(t).view(), ends.data(), out.view(), scratch.data()->bytes);
+          for (size_t i = 0; i < panels * kPanel; i += 5) {
+            for (size_t j = i; j < panels * kPanel; j += 3) {
+              int64_t sum = 0;
+              for (size_t k = 0; k < ends[i / kPanel]; ++k)
+                sum += static_cast<int64_t>(t.at(k, i)) * static_cast<int64_t>(t.at(k, j));
+              ASSERT_EQ(static_cast<int64_t>(out.at(i, j)), sum) << panels << ' ' << rows << ' ' << i << ' ' << j;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Sums are taken in the same order, with one rounding for each product and sum.
+TEST(DenseKernelsOfFloats, Avx512AgreesWithAvx2ToTheLastBit) {
+  if (detect_instruction_set() != InstructionSet::kAvx512) GTEST_SKIP() << "no AVX-512 here";
+  std::mt19937_64 rng(11);
+  for (const size_t n : {size_t{16}, size_t{80}, size_t{144}, size_t{256}}) {
+    const Problem<float> problem(n + 3, n, 1.0, rng);
+    const auto &narrow = DenseKernels<float>::get(InstructionSet::kAvx2),
+               &wide = DenseKernels<float>::get(InstructionSet::kAvx512);
+    PanelMatrix<float> a(n, n), b(n, n);
+    narrow.gram(problem.t.view(), nullptr, a.view());
+    wide.gram(problem.t.view(), nullptr, b.view());
+    for (const auto* kernels : {&narrow, &wide}) {
+      PanelMatrix<float>& m = kernels == &narrow ? a : b;
+      for (size_t i = 0; i < n; ++i) m.at(i, i) += 1;
+      ASSERT_TRUE(kernels->cholesky(m.view(), 0));
+    }
+    for (size_t i = 0; i < n; ++i)
+      for (size_t j = i; j < n; ++j) ASSERT_EQ(a.at(i, j), b.at(i, j)) << n << ' ' << i << ' ' << j;
+  }
+}
+
 TEST(FactorKernels, ProductsOfIntegersAreExact) {
   std::mt19937_64 rng(9);
   const size_t rows = 50;

@@ -14,6 +14,7 @@ ExactCurvature::ExactCurvature(size_t block, unsigned bits, uint64_t floor)
 template <class Entry>
 void ExactCurvature::load(std::span<const Entry> factor, std::span<const uint32_t> kept,
                           std::span<const uint32_t> masked) {
+  bytes_ = sizeof(Entry) == 1;
   kept_columns_ = panels_for(kept.size()) * kPanel;
   rows_.reshape(kept.size() + masked.size(), kept_columns_ + masked.size());
   ends_.assign(rows_.panels(), 0);

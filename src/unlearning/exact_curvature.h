@@ -27,6 +27,9 @@ class ExactCurvature {
   [[nodiscard]] const PanelMatrix<float>& rows() const { return rows_; }
   [[nodiscard]] const std::vector<size_t>& ends() const { return ends_; }
 
+  // Whether entries have at most 8 bits.
+  [[nodiscard]] bool bytes() const { return bytes_; }
+
   // y = A x, both by column; x is zero on padding.
   void apply(std::span<const int64_t> x, std::span<int128> y);
 
@@ -36,6 +39,7 @@ class ExactCurvature {
   size_t split(std::span<const Integer> values);
 
   unsigned digit_bits_;
+  bool bytes_ = false;
   uint64_t floor_;
   size_t kept_columns_ = 0;
   PanelMatrix<float> rows_;

@@ -122,7 +122,12 @@ bool GroupObs::factorize(Solver<Real>& solver) {
   solver.scratch.resize(n * kMaxLanes);
   const auto& kernels = DenseKernels<Real>::get();
   if constexpr (std::is_same_v<Real, float>) {
-    kernels.gram(rows.view(), curvature_.ends().data(), solver.factor.view());
+    if (curvature_.bytes()) {
+      packed_.resize((rows.rows() + 3) / 4 * rows.panels());
+      FactorKernels::get().gram(rows.view(), curvature_.ends().data(), solver.factor.view(), packed_.data()->bytes);
+    } else {
+      kernels.gram(rows.view(), curvature_.ends().data(), solver.factor.view());
+    }
   } else {
     solver.rows.reshape(rows.rows(), n);
     for (size_t p = 0; p < solver.rows.panels(); ++p)

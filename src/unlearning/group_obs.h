@@ -68,6 +68,10 @@ class GroupObs {
   Wide bound_;
   size_t block_;
   ExactCurvature curvature_;
+  struct alignas(64) CacheLine {
+    uint8_t bytes[64];
+  };
+  std::vector<CacheLine> packed_;  // what the Gram matrix is made of, as bytes
   Solver<float> single_;
   Solver<double> double_;
   std::vector<uint32_t> kept_;
