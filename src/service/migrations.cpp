@@ -150,6 +150,8 @@ constexpr std::array kLettingGo = {
        ) {strict})",
     "CREATE INDEX removals_due ON removals (due)",
     "CREATE INDEX removals_client ON removals (client) WHERE removing IS NOT NULL",
+    // A new key is counted among the client's others.
+    "CREATE INDEX client_keys_client ON client_keys (client)",
     // Where clients carry their state: the files that they are asked for, `past` ones for updates only; `here` is what
     // came along with something that has no verdict yet.
     R"(CREATE TABLE carried (

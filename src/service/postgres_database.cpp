@@ -2,6 +2,8 @@
 
 #include <libpq-fe.h>
 
+#include <map>
+
 namespace zkapex {
 
 namespace {
@@ -96,6 +98,7 @@ class PostgresDatabase : public Database {
   }
 
   Status connect() {
+    prepared_.clear();
     const char* const keys[] = {"connect_timeout", "application_name", "dbname", nullptr};
     const char* const values[] = {"10", "zkapex", address_.c_str(), nullptr};
     connection_.reset(PQconnectdbParams(keys, values, 1));
@@ -128,9 +131,10 @@ class PostgresDatabase : public Database {
     if (!connection_) return error("the connection to the database was lost");
     const Arguments arguments(values);
     const std::string text(statement);
+    ZKAPEX_TRY(const std::string name, prepared(text, arguments));
     const std::unique_ptr<PGresult, ClearResult> result(
-        PQexecParams(connection_.get(), text.c_str(), static_cast<int>(values.size()), arguments.types.data(),
-                     arguments.data.data(), arguments.lengths.data(), arguments.binary.data(), 1));
+        PQexecPrepared(connection_.get(), name.c_str(), static_cast<int>(values.size()), arguments.data.data(),
+                       arguments.lengths.data(), arguments.binary.data(), 1));
     const ExecStatusType status = PQresultStatus(result.get());
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
       return error("the database failed: {}", said(PQerrorMessage(connection_.get())));
@@ -146,6 +150,21 @@ class PostgresDatabase : public Database {
       }
     }
     return out;
+  }
+
+  // Parsed once for each connection: that takes longer than most statements do.
+  Result<std::string> prepared(const std::string& text, const Arguments& arguments) {
+    std::string key = text;
+    for (const Oid type : arguments.types) key += fmt::format(" {}", type);
+    if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
+    std::string name = fmt::format("s{}", prepared_.size());
+    const std::unique_ptr<PGresult, ClearResult> result(PQprepare(connection_.get(), name.c_str(), text.c_str(),
+                                                                  static_cast<int>(arguments.types.size()),
+                                                                  arguments.types.data()));
+    if (PQresultStatus(result.get()) != PGRES_COMMAND_OK)
+      return error("the database failed: {}", said(PQerrorMessage(connection_.get())));
+    prepared_.emplace(std::move(key), name);
+    return name;
   }
 
   static Result<SqlValue> value_at(const PGresult* result, int row, int column) {
@@ -170,6 +189,7 @@ class PostgresDatabase : public Database {
 
   std::string address_;
   std::unique_ptr<PGconn, FinishConnection> connection_;
+  std::map<std::string, std::string> prepared_;  // statements and types of their values, to names
   bool in_transaction_ = false;
 };
 
