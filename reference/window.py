@@ -306,7 +306,7 @@ class SegmentReplay:
         row = eq_table(self.sigma[:rows])
         self.verifier.pairs.append(Pair(self.model_rows(1, -1, row), self.sigma[rows:], self.x_sigma))
 
-        # A row of the curvature holds n / S² squares: its number is the highest variables of σ.
+        # A row of the curvature holds n / S² squares, or a part of one: its number is the highest variables of σ.
         stride = self.layout.stride
         point, high = self.sigma + self.rho[s.slot_variables :], rows + log2_ceil(stride)
         first = plan.rows + self.layout.rows + s.segment.first_row * stride

@@ -12,7 +12,8 @@
 // entries do not fit the widths that a sample of the rows has chosen.
 //
 // Memory beside input and output: rows are taken in batches of 2^16, for which each thread holds sums (10.5 MiB),
-// indices (2 MiB), exceptions (at most half a byte an entry of the strip at hand) and tables (about 1 MiB).
+// indices (2 MiB; 2 bytes for eleven bits of the strip at hand where a sample misled), exceptions (at most half a byte
+// an entry of that strip) and tables (about 1 MiB).
 #pragma once
 
 #include <cstdint>

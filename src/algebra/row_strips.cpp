@@ -95,7 +95,8 @@ RowStrips::RowStrips(const PackedRows& rows, unsigned chunk_bits, size_t chunks,
 }
 
 void RowStrips::choose_widths(const Costs& costs) {
-  const size_t step = rows_.rows / kSampledRows;
+  // Odd: rows may repeat with a power of two, as where several make up one square of a curvature.
+  const size_t step = (rows_.rows / kSampledRows) | 1;
   for (size_t group = 0; group < widths_.size(); ++group) {
     const GroupLoader load(rows_, group);
     std::array<size_t, kByte> misfits{};
@@ -176,8 +177,9 @@ void StripReader::read_narrow(size_t first, size_t count) {
       for (uint64_t left = narrowing.misfits(entries); left != 0;) {
         const auto byte = static_cast<unsigned>(std::countr_zero(left)) / kByte;
         left &= ~(uint64_t{0xff} << (kByte * byte));
-        exceptions_[i][found_[i]++] = {static_cast<uint16_t>(kGroupColumns * g + byte),
-                                       narrowing.multiple(static_cast<int8_t>(entries >> (kByte * byte)))};
+        exceptions_[i * kMostExceptions + found_[i]++] = {
+            static_cast<uint16_t>(kGroupColumns * g + byte),
+            narrowing.multiple(static_cast<int8_t>(entries >> (kByte * byte)))};
       }
     }
     to += widths_[g];

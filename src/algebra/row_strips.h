@@ -66,10 +66,12 @@ class StripReader {
   [[nodiscard]] const uint8_t* row(size_t lane) const { return &staged_[lane * stride_]; }
   [[nodiscard]] size_t stride() const { return stride_; }  // from one to the next
   [[nodiscard]] std::span<const RowException> exceptions(size_t lane) const {
-    return std::span(exceptions_[lane]).first(found_[lane]);
+    return std::span<const RowException>(&exceptions_[lane * kMostExceptions], found_[lane]);
   }
 
  private:
+  static constexpr size_t kMostExceptions = kGroupColumns * kMostNarrowGroups;  // of a row
+
   void read_narrow(size_t first, size_t count);
 
   PackedRows rows_;
@@ -78,7 +80,7 @@ class StripReader {
   bool narrow_;
   size_t stride_;
   SecretVector<uint8_t> staged_;
-  std::array<std::array<RowException, kGroupColumns * kMostNarrowGroups>, kRows> exceptions_;
+  SecretVector<RowException> exceptions_{kRows * kMostExceptions};
   std::array<size_t, kRows> found_{};
 };
 

@@ -77,13 +77,13 @@ bool StripSummer::extract(const Strip& strip) {
   seen_.assign(chunks, 0);
   exceptions_.clear();
   deepest_.assign(octets_, 0);
-  size_t found = 0;
+  size_t stored = 0;
   for (size_t octet = 0; octet < octets_; ++octet) {
     prefetch_rows(8 * (octet + 1), strip);
     reader.read(8 * octet);
     for (size_t k = 0; k < chunks; ++k) seen_[k] |= cut_chunk(reader, k, &indices_[k * stride() + 8 * octet]);
-    found += note_exceptions(reader, octet);
-    if (found > most) return false;
+    stored += note_exceptions(reader, octet);
+    if (stored > most) return false;
   }
   active_.clear();
   for (size_t k = 0; k < chunks; ++k) {
@@ -119,11 +119,8 @@ uint32_t StripSummer::cut_chunk(const StripReader& reader, size_t k, uint16_t* o
 }
 
 size_t StripSummer::note_exceptions(const StripReader& reader, size_t octet) {
-  size_t found = 0, deepest = 0;
-  for (size_t i = 0; i < 8; ++i) {
-    found += reader.exceptions(i).size();
-    deepest = std::max(deepest, reader.exceptions(i).size());
-  }
+  size_t deepest = 0;
+  for (size_t i = 0; i < 8; ++i) deepest = std::max(deepest, reader.exceptions(i).size());
   if (deepest == 0) return 0;
   const size_t first = exceptions_.size();
   exceptions_.resize(first + 8 * deepest, RowException{0, 0});  // nothing is a multiple of zero
@@ -131,7 +128,7 @@ size_t StripSummer::note_exceptions(const StripReader& reader, size_t octet) {
     for (size_t k = 0; k < reader.exceptions(i).size(); ++k) exceptions_[first + 8 * k + i] = reader.exceptions(i)[k];
   }
   deepest_[octet] = static_cast<uint16_t>(deepest);
-  return found;
+  return 8 * deepest;
 }
 
 void StripSummer::append_basis(const Strip& strip, size_t first, size_t count, std::vector<Point>& out) const {

@@ -156,7 +156,7 @@ Status check_slack_bits(const Geometry& g, uint32_t slack_bits, uint64_t rules) 
         slack_bits, most_bits);
   const uint64_t planes = slack_planes(g, slack_bits) + rule_planes(g, slack_bits, rules);
   if (planes > Deployment::kMaxPlanes)
-    return error("a window would have {} bit planes, more than {}: use larger blocks than {}", planes,
+    return error("a window would have {} bit planes, more than {}: use larger blocks than {}, or longer rows", planes,
                  Deployment::kMaxPlanes, g.block);
   return Done{};
 }
