@@ -1,6 +1,7 @@
 #include "algebra/ternary.h"
 
 #include <algorithm>
+#include <array>
 
 #include "algebra/fold.h"
 #include "base/bits.h"
@@ -38,11 +39,16 @@ ternary_kernels::Multiply native_ternary_multiply() {
 TernaryMatrix::TernaryMatrix(size_t rows, size_t cols, ByteView bits)
     : rows_(rows), cols_(cols), padded_(round_up(cols, ternary_kernels::kGroup)), entries_(rows * padded_, uint8_t{1}) {
   constexpr uint8_t kPlusOne[4] = {1, 1, 2, 0};
+  std::array<std::array<uint8_t, 4>, 256> four;  // entries of a byte
+  for (size_t byte = 0; byte < four.size(); ++byte) {
+    for (size_t k = 0; k < 4; ++k) four[byte][k] = kPlusOne[byte >> (2 * k) & 3];
+  }
   for (size_t q = 0; q < rows; ++q) {
-    for (size_t l = 0; l < cols; ++l) {
-      const size_t index = q * cols + l;
-      entries_[q * padded_ + l] = kPlusOne[bits[index / 4] >> (2 * (index % 4)) & 3];
-    }
+    const size_t first = q * cols;
+    uint8_t* const row = &entries_[q * padded_];
+    size_t l = 0;
+    for (; first % 4 == 0 && l + 4 <= cols; l += 4) std::copy_n(four[bits[(first + l) / 4]].data(), 4, row + l);
+    for (; l < cols; ++l) row[l] = four[bits[(first + l) / 4]][(first + l) % 4];
   }
   for (size_t l = 0; l < cols; l += ternary_kernels::kGroup) groups_.push_back(static_cast<uint32_t>(l));
 }

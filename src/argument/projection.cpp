@@ -200,13 +200,17 @@ TernaryMatrix draw_projection(const ProjectionShape& shape, const Scalar& challe
   const size_t size = (shape.count * shape.chunk + 3) / 4;
   Bytes bits;
   bits.reserve(size + 64);
+  ByteWriter beginning;
+  beginning.raw(view("zkapex projection"));
+  beginning.raw(challenge.to_bytes());
+  beginning.u32(number);
+  Bytes input = beginning.bytes();
+  input.resize(input.size() + sizeof(uint64_t));
   for (uint64_t counter = 0; bits.size() < size; ++counter) {
-    ByteWriter input;
-    input.raw(view("zkapex projection"));
-    input.raw(challenge.to_bytes());
-    input.u32(number);
-    input.u64(counter);
-    const Sha512::Digest digest = sha512(input.bytes());
+    for (size_t k = 0; k < sizeof counter; ++k) {
+      input[input.size() - sizeof counter + k] = static_cast<uint8_t>(counter >> (8 * k));
+    }
+    const Sha512::Digest digest = sha512(input);
     bits.insert(bits.end(), digest.begin(), digest.end());
   }
   return {shape.count, shape.chunk, bits};

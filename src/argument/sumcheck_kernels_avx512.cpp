@@ -5,8 +5,7 @@
 // Entries are words in Montgomery form for R = 2^256, as Scalars have them, and so are sums of products of them,
 // divided by R in the end. Challenges and weights come times 2^4, in the form for the R = 2^260 by which vectors
 // reduce.
-#include "algebra/scalar8_avx512.h"
-#include "argument/sumcheck_kernels.h"
+#include "argument/sumcheck_entries_avx512.h"
 
 namespace zkapex {
 
@@ -14,11 +13,6 @@ namespace zkapex {
 
 namespace {
 
-// Not inlined: registers are given out anew for each.
-#define ZKAPEX_KERNEL [[gnu::noinline]] static
-
-using Entries = SumcheckKernels::Entries;
-using Form = SumcheckKernels::Form;
 using Product = SumcheckKernels::Product;
 constexpr size_t kOctets = SumcheckKernels::kChunk / 8;
 
@@ -33,75 +27,6 @@ static_assert(sizeof(Pairs8) == sizeof(SumcheckKernels::Pairs) && sizeof(Sums8) 
               kOctets * sizeof(Sc8) == sizeof(SumcheckKernels::Weights));
 
 ZKAPEX_LANES const Pairs8& pairs(const SumcheckKernels::Pairs* p) { return *reinterpret_cast<const Pairs8*>(p->bytes); }
-
-ZKAPEX_LANES size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
-// Entries i to i + 7 of a list of things of `size` bytes: where it ends before that, of a copy with zeros after its
-// end.
-ZKAPEX_LANES const unsigned char* eight(const Entries& from, size_t i, size_t size, unsigned char* copy) {
-  const auto* values = static_cast<const unsigned char*>(from.values) + size * i;
-  if (i + 8 <= from.length) return values;
-  const size_t there = size * (from.length - i);
-  for (size_t k = 0; k < 8 * size; ++k) copy[k] = k < there ? values[k] : 0;
-  return copy;
-}
-
-ZKAPEX_LANES __m512i words_at(const unsigned char* p) { return _mm512_loadu_si512(p); }
-
-// Entries i to i + 7 of values that are chosen one by one.
-ZKAPEX_KERNEL Sc8 fetch_one_by_one(const Entries& from, size_t i) {
-  uint64_t words[32] = {};
-  const auto* values = static_cast<const uint64_t*>(from.values);
-  for (size_t s = 0; s < 8 && i + s < from.length; ++s) {
-    if (from.form == Form::kChosen && from.bytes[i + s] == 0) continue;
-    const size_t at = from.form == Form::kPeriodic ? (i + s) & (from.period - 1) : (i + s) >> from.block_bits;
-    __builtin_memcpy(words + 4 * s, values + 4 * at, 4 * sizeof *words);
-  }
-  return load_scalars(words);
-}
-
-// Entries i to i + 7, i a multiple of 8.
-ZKAPEX_LANES Sc8 fetch(const Entries& from, size_t i) {
-  if (i >= from.length) return zero_scalars();
-  alignas(64) unsigned char copy[8 * 32];
-  const auto* scalars = static_cast<const uint64_t*>(from.values);
-  const bool whole = i + 8 <= from.length;
-  switch (from.form) {
-    case Form::kScalars:
-      return load_scalars(reinterpret_cast<const uint64_t*>(eight(from, i, 32, copy)));
-    case Form::kStored:
-      return load_octet(scalars + 4 * i);
-    case Form::kInt64:
-      return from_i64(words_at(eight(from, i, 8, copy)));
-    case Form::kInt128: {
-      const unsigned char* p = eight(from, i, 16, copy);
-      const __m512i a = words_at(p), b = words_at(p + 64);
-      const __m512i even = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0),
-                    odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
-      return from_i128(_mm512_permutex2var_epi64(a, even, b), _mm512_permutex2var_epi64(a, odd, b));
-    }
-    case Form::kBytes: {
-      Sc8 out = zero_scalars();
-      out.v[0] = _mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(eight(from, i, 1, copy))));
-      return out;
-    }
-    case Form::kChosen: {
-      if (!whole || from.block_bits < 3) break;
-      const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from.bytes + i));
-      const auto chosen = static_cast<__mmask8>(_mm_test_epi8_mask(bytes, bytes));
-      Sc8 out = broadcast_scalar(scalars + 4 * (i >> from.block_bits));
-      for (__m512i& limb : out.v) limb = _mm512_maskz_mov_epi64(chosen, limb);
-      return out;
-    }
-    case Form::kBlocks:
-      if (!whole || from.block_bits < 3) break;
-      return broadcast_scalar(scalars + 4 * (i >> from.block_bits));
-    case Form::kPeriodic:
-      if (!whole || from.period < 8) break;
-      return load_scalars(scalars + 4 * (i & (from.period - 1)));
-  }
-  return fetch_one_by_one(from, i);
-}
 
 // Whether nothing is in the `count` entries from i on. Asked for of public tables only.
 ZKAPEX_LANES bool all_zero(const Entries& from, size_t i, size_t count) {
@@ -121,42 +46,20 @@ ZKAPEX_LANES bool all_zero(const Entries& from, size_t i, size_t count) {
   return _mm512_test_epi64_mask(seen, seen) == 0;
 }
 
-// The even and the odd ones of sixteen neighbours.
-ZKAPEX_LANES void separate(const Sc8& first, const Sc8& second, Sc8& even, Sc8& odd) {
-  const __m512i e = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), o = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
-  for (int k = 0; k < 5; ++k) {
-    even.v[k] = _mm512_permutex2var_epi64(first.v[k], e, second.v[k]);
-    odd.v[k] = _mm512_permutex2var_epi64(first.v[k], o, second.v[k]);
-  }
-}
-
-// 2 · octets to octets, folded by a challenge.
-ZKAPEX_KERNEL void fold_octets(Sc8* entries, size_t octets, const Sc8* challenge) {
-  for (size_t k = 0; k < octets; ++k) {
-    Sc8 even, odd;
-    separate(entries[2 * k], entries[2 * k + 1], even, odd);
-    entries[k] = fold(even, odd, *challenge);
-  }
-}
-
 void load(const Entries& from, const uint64_t* first, const uint64_t* second, size_t start, size_t size,
           uint64_t* store, SumcheckKernels::Pairs* out) {
   Pairs8& to = *reinterpret_cast<Pairs8*>(out->bytes);
-  Sc8 challenges[2];
-  unsigned folds = 0;
-  for (const uint64_t* challenge : {first, second}) {
-    if (challenge != nullptr) challenges[folds++] = broadcast_scalar(challenge);
-  }
+  Folded folded(from, first, second);
+  const unsigned folds = folded.folds();
   const size_t unit = size_t{1} << folds, length = (from.length + unit - 1) >> folds;  // when folded
   for (size_t p = 0; 8 * p < size; ++p) {
     const size_t entry = 2 * (start + 8 * p);
-    Sc8 entries[8];
+    Sc8 entries[2];
     const bool skip = from.sparse && all_zero(from, entry << folds, 16 * unit);
     if (skip) {
       entries[0] = entries[1] = zero_scalars();
     } else {
-      for (size_t k = 0; k < 2 * unit; ++k) entries[k] = fetch(from, (entry << folds) + 8 * k);
-      for (unsigned f = 0; f < folds; ++f) fold_octets(entries, unit >> f, &challenges[f]);
+      for (size_t k = 0; k < 2; ++k) folded.get((entry + 8 * k) << folds, &entries[k]);
     }
     for (size_t k = 0; k < 2 && second != nullptr && entry + 8 * k < length; ++k) {
       store_octet(entries[k], store + 4 * (entry + 8 * k));
@@ -251,8 +154,6 @@ ZKAPEX_LANES void sum_eq_two(const Live& live, const Pairs8& a, const Pairs8& b,
   multiply(live, a.step, b.step, product);
   sum_products(live, product, weight, &out.sum[2]);
 }
-
-constexpr uint64_t kOneWords[4] = {0xd6ec31748d98951d, 0xc6ef5bf4737dcf70, 0xfffffffffffffffe, 0x0fffffffffffffff};
 
 // sum += a · (a scalar)
 ZKAPEX_KERNEL void add_multiple(const Sc8& a, const uint64_t* words, Sum8* sum) {

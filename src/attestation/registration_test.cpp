@@ -62,7 +62,8 @@ TEST_F(RegistrationTest, HonestRegistrationsAreAccepted) {
   const TestWindow window({}, pool_);
   for (const uint64_t rows_per_segment : {1U, 2U, 7U}) run(window, rows_per_segment);
   run(TestWindow({.block = 7, .tensors = {7, 50}, .seed = 3}, pool_), 2);
-  run(TestWindow({.block = 8, .tensors = {64}, .seed = 4}, pool_), 1);  // no padding anywhere
+  run(TestWindow({.block = 8, .tensors = {64}, .seed = 4}, pool_), 1);                   // no padding anywhere
+  run(TestWindow({.block = 16, .row = 64, .tensors = {100, 30}, .seed = 5}, pool_), 2);  // squares of several rows
 }
 
 TEST_F(RegistrationTest, HonestAnchoredRegistrationsAreAccepted) {

@@ -14,7 +14,8 @@ namespace zkapex {
 
 namespace {
 
-constexpr uint64_t kSlotsAtOnce = 16;  // squares in memory, per thread
+constexpr uint64_t kSlotsAtOnce = 16;        // squares in memory, per thread
+constexpr size_t kAtOnce = size_t{1} << 16;  // of indices, by a thread
 
 // z = Lᵀ x, entry by entry: |z| < 2^w · 2^(c−1) · S, for which 64 bits are enough unless parameters are extreme.
 class WeighedColumns {
@@ -136,8 +137,12 @@ class SegmentProver {
 
     enum : unsigned { kThetaU, kX, kHeld, kY, kSlot, kWeightedHeld };
     // 1 − u, which is 1 on virtual padding too: far fewer entries than u has.
-    std::vector<uint8_t> held(size_t{1} << segment_.variables, 1);
-    for (size_t i = 0; i < tables_.free.size(); ++i) held[i] = tables_.free[i] == 0;
+    UnsetVector<uint8_t> held(size_t{1} << segment_.variables);
+    pool_.for_ranges(held.size(), kAtOnce, [&](size_t begin, size_t end) {
+      const size_t committed = std::clamp(tables_.free.size(), begin, end);
+      for (size_t i = begin; i < committed; ++i) held[i] = tables_.free[i] == 0;
+      std::fill(held.begin() + static_cast<ptrdiff_t>(committed), held.begin() + static_cast<ptrdiff_t>(end), 1);
+    });
     const std::span<const uint8_t> held_bytes(held);
     ProverTerms others{.labels = kJointLabels,
                        .tables = {{tables_.theta_u}, {tables_.x}, {held_bytes, true}},
@@ -290,10 +295,6 @@ class SegmentProver {
   // docs/window.md, section 5: the committed vectors, and where they are opened.
   Status open(const SegmentRows& rows) {
     const OpeningWeights weights(transcript_.challenge("delta"), values_.slacks.size());
-    UnsetVector<int64_t> theta_p(tables_.x.size());
-    pool_.for_ranges(theta_p.size(), size_t{1} << 16, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) theta_p[i] = tables_.theta_u[i] - tables_.x[i];
-    });
     const std::vector<Scalar> row = row_table(bits_.r);
     ProverPair at_r;
     at_r.vector.resize(plan_.geometry().row);
@@ -304,8 +305,11 @@ class SegmentProver {
         add_rule_row(at_r, plane[plan_.slack_planes() + p] * row[0], p, rows);
       }
     }
-    add_rows(at_r, weights.theta_u, row, tables_.theta_u, rows.weights);
-    add_rows(at_r, weights.theta_p, row, theta_p, model_blindings());
+    // θ_p = θ_u − x
+    add_rows(at_r, weights.theta_u + weights.theta_p, row, tables_.theta_u);
+    add_rows(at_r, -weights.theta_p, row, tables_.x);
+    at_r.blinding += weights.theta_u * inner_product(row, rows.weights);
+    at_r.blinding += weights.theta_p * inner_product(row, model_blindings());
     at_r.point.assign(bits_.r.begin() + segment_.row_variables, bits_.r.end());
     at_r.value = values_.theta_u * weights.theta_u + values_.theta_p * weights.theta_p + bits_.b * weights.planes;
     for (size_t k = 0; k < values_.slacks.size(); ++k) at_r.value += values_.slacks[k] * weights.slacks[k];
@@ -315,8 +319,8 @@ class SegmentProver {
     const std::vector<Scalar> sigma_row = row_table(sigma_);
     ProverPair at_sigma;
     at_sigma.vector.resize(plan_.geometry().row);
-    add_rows(at_sigma, Scalar::one(), sigma_row, tables_.theta_u, rows.weights);
-    add_rows(at_sigma, -Scalar::one(), sigma_row, theta_p, model_blindings());
+    add_rows(at_sigma, Scalar::one(), sigma_row, tables_.x);
+    at_sigma.blinding = inner_product(sigma_row, rows.weights) - inner_product(sigma_row, model_blindings());
     at_sigma.point.assign(sigma_.begin() + segment_.row_variables, sigma_.end());
     at_sigma.value = x_sigma_;
     ZKAPEX_CHECK(prover_.add_pair(std::move(at_sigma)));
@@ -341,10 +345,11 @@ class SegmentProver {
 
   // weight · Σ_t row[t] (row t of integers)
   void add_rows(ProverPair& pair, const Scalar& weight, const std::vector<Scalar>& row,
-                std::span<const int64_t> integers, std::span<const Scalar> blindings) const {
+                std::span<const int64_t> integers) const {
     const std::vector<Scalar> folded = fold_i64(integers, plan_.geometry().row, row, pool_);
-    for (size_t l = 0; l < folded.size(); ++l) pair.vector[l] += weight * folded[l];
-    pair.blinding += weight * inner_product(row, blindings);
+    pool_.for_ranges(folded.size(), 1024, [&](size_t begin, size_t end) {
+      for (size_t l = begin; l < end; ++l) pair.vector[l] += weight * folded[l];
+    });
   }
 
   Status open_factor() {

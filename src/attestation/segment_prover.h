@@ -4,13 +4,14 @@
 #include "attestation/model_reader.h"
 #include "attestation/public_terms.h"
 #include "attestation/window_relation.h"
+#include "base/unset_vector.h"
 
 namespace zkapex {
 
 // The integers of a segment, by index.
 struct SegmentWitness {
   std::vector<std::vector<uint8_t>> planes;  // packed bits of the slacks
-  std::vector<int64_t> theta_u, x;
+  UnsetVector<int64_t> theta_u, x;
   std::vector<uint8_t> free;  // u
   Scalar rule_slack;          // Σ_k γ^k (slack of rule k), in the segment that has their planes
 };

@@ -14,8 +14,8 @@ namespace {
 
 // Rows in parallel.
 template <class Reader>
-Result<std::vector<int64_t>> read_segment(const Reader& reader, const WindowSegment& segment, ThreadPool& pool) {
-  std::vector<int64_t> out(segment.size());
+Result<UnsetVector<int64_t>> read_segment(const Reader& reader, const WindowSegment& segment, ThreadPool& pool) {
+  UnsetVector<int64_t> out(segment.size());
   const size_t n = out.size() / segment.rows.rows;
   FirstError failed;
   pool.for_each(segment.rows.rows, [&](size_t t) {
@@ -25,25 +25,36 @@ Result<std::vector<int64_t>> read_segment(const Reader& reader, const WindowSegm
   return out;
 }
 
-// Of each row of θ_u with what it has of the slacks, in parallel.
+// Of each row of θ_u, in parallel.
 std::vector<Sha512::Digest> row_digests(const WindowSegment& segment, std::span<const int64_t> theta_u,
-                                        std::span<const uint64_t> slacks, ThreadPool& pool) {
+                                        ThreadPool& pool) {
   std::vector<Sha512::Digest> out(segment.rows.rows);
-  const size_t n = theta_u.size() / out.size(), words = slacks.size() / out.size();
+  const size_t n = theta_u.size() / out.size();
   pool.for_each(out.size(), [&](size_t t) {
     Sha512 hash;
     hash.update({reinterpret_cast<const uint8_t*>(theta_u.data() + t * n), n * sizeof(int64_t)});
-    hash.update({reinterpret_cast<const uint8_t*>(slacks.data() + t * words), words * sizeof(uint64_t)});
     out[t] = hash.finish();
   });
   return out;
 }
 
-Status check_zeros(std::span<const int64_t> after, std::span<const uint8_t> free) {
-  for (size_t i = 0; i < after.size(); ++i) {
-    if (free[i] == 0 && after[i] != 0) return error("a weight on the mask or on padding is not zero");
-  }
-  return Done{};
+constexpr size_t kIndicesAtOnce = size_t{1} << 16;  // of indices, by a thread
+
+// In place of θ_p: x = θ_u − θ_p
+void subtract_from(std::span<const int64_t> theta_u, std::span<int64_t> theta_p, ThreadPool& pool) {
+  pool.for_ranges(theta_p.size(), kIndicesAtOnce, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) theta_p[i] = theta_u[i] - theta_p[i];
+  });
+}
+
+Status check_zeros(std::span<const int64_t> after, std::span<const uint8_t> free, ThreadPool& pool) {
+  FirstError failed;
+  pool.for_ranges(after.size(), kIndicesAtOnce, [&](size_t begin, size_t end) {
+    int64_t seen = 0;
+    for (size_t i = begin; i < end; ++i) seen |= free[i] == 0 ? after[i] : 0;
+    if (seen != 0) failed.note(error("a weight on the mask or on padding is not zero"));
+  });
+  return failed.status();
 }
 
 }  // namespace
@@ -60,16 +71,16 @@ Result<WindowBits> WindowBits::make(const Deployment& deployment, const Mask& ma
   std::vector<RuleSums> total(plan.groups().size());
   Sha512 hash;
   for (const WindowSegment& segment : segments) {
-    ZKAPEX_TRY(std::vector<int64_t> x, read_segment(before, segment, pool));
-    ZKAPEX_TRY(const std::vector<int64_t> theta_u, out.weights(segment, pool));
+    ZKAPEX_TRY(UnsetVector<int64_t> x, read_segment(before, segment, pool));
+    ZKAPEX_TRY(const UnsetVector<int64_t> theta_u, out.weights(segment, pool));
     const std::vector<uint8_t> free = free_indices(plan.geometry(), segment.rows, segment.masked);
-    ZKAPEX_CHECK(check_zeros(theta_u, free));
-    for (size_t i = 0; i < x.size(); ++i) x[i] = theta_u[i] - x[i];
+    ZKAPEX_CHECK(check_zeros(theta_u, free, pool));
+    subtract_from(theta_u, x, pool);
     const SegmentGuide guide(deployment.layout(), reader ? &*reader : nullptr, segment);
     const std::vector<RuleSums> sums = sum_moves(segment, x, free, guide.integers(pool), pool);
     for (size_t g = 0; g < sums.size(); ++g) total[segment.groups[g].group] += sums[g];
-    ZKAPEX_TRY(const std::vector<uint64_t> words, out.slacks(segment));
-    for (const Sha512::Digest& digest : row_digests(segment, theta_u, words, pool)) hash.update(digest);
+    for (const Sha512::Digest& digest : row_digests(segment, theta_u, pool)) hash.update(digest);
+    ZKAPEX_CHECK(out.check_residuals(segment, hash));
   }
   out.digest_ = hash.finish();
   ZKAPEX_CHECK(out.set_rules(total));
@@ -95,37 +106,53 @@ Status WindowBits::set_rules(const std::vector<RuleSums>& sums) {
   return Done{};
 }
 
-Result<std::vector<int64_t>> WindowBits::weights(const WindowSegment& segment, ThreadPool& pool) const {
-  ZKAPEX_TRY(std::vector<int64_t> out, read_segment(after_, segment, pool));
+Result<UnsetVector<int64_t>> WindowBits::weights(const WindowSegment& segment, ThreadPool& pool) const {
+  ZKAPEX_TRY(UnsetVector<int64_t> out, read_segment(after_, segment, pool));
   const FixedPoint& format = deployment_.parameters().weights;
-  const auto [low, high] = std::ranges::minmax(out);
-  if (!format.contains(low) || !format.contains(high)) return error("a weight does not fit in {} bits", format.width);
+  FirstError failed;
+  pool.for_ranges(out.size(), kIndicesAtOnce, [&](size_t begin, size_t end) {
+    int64_t low = 0, high = 0;
+    for (size_t i = begin; i < end; ++i) {  // which compilers turn into vectors, other than std::ranges::minmax
+      low = std::min(low, out[i]);
+      high = std::max(high, out[i]);
+    }
+    if (!format.contains(low) || !format.contains(high))
+      failed.note(error("a weight does not fit in {} bits", format.width));
+  });
+  ZKAPEX_CHECK(failed.status());
   return out;
 }
 
-// Bit q S + j of a slot's slack goes to plane q at position j of the slot.
-Result<std::vector<uint64_t>> WindowBits::slacks(const WindowSegment& segment) const {
-  std::vector<uint64_t> out;
-  if (!plan_.compensates()) return out;
-  out.resize(segment.size());
-  const uint64_t stride = plan_.geometry().stride();
-  for (uint64_t b = 0; b < segment.rows.slots; ++b) {
+Status WindowBits::check_residuals(const WindowSegment& segment, Sha512& hash) const {
+  for (uint64_t b = 0; plan_.compensates() && b < segment.rows.slots; ++b) {
     const uint64_t slot = segment.rows.first_slot + b;
     const Wide residual = after_.residual(slot);
-    if (residual > plan_.residual_bound()) {
+    if (residual > plan_.residual_bound())
       return error("the block in slot {} is further from the exact operator than the certified error allows", slot);
-    }
-    const Wide slack = plan_.residual_bound() - residual;
-    for (unsigned k = 0; k < plan_.slack_bits(); ++k) {
-      out[b * stride + k % stride] |= uint64_t{slack.bit(k)} << (k / stride);
-    }
+    hash.update({reinterpret_cast<const uint8_t*>(residual.limbs().data()), sizeof(residual.limbs())});
   }
+  return Done{};
+}
+
+// Bit q S + j of a slot's slack goes to plane q at position j of the slot.
+UnsetVector<uint64_t> WindowBits::slacks(const WindowSegment& segment, ThreadPool& pool) const {
+  UnsetVector<uint64_t> out(segment.size());
+  const uint64_t stride = plan_.geometry().stride();
+  pool.for_ranges(segment.rows.slots, kIndicesAtOnce / stride, [&](size_t begin, size_t end) {
+    for (uint64_t b = begin; b < end; ++b) {
+      const Wide slack = plan_.residual_bound() - after_.residual(segment.rows.first_slot + b);
+      std::fill_n(out.begin() + static_cast<ptrdiff_t>(b * stride), stride, 0);
+      for (unsigned k = 0; k < plan_.slack_bits(); ++k) {
+        out[b * stride + k % stride] |= uint64_t{slack.bit(k)} << (k / stride);
+      }
+    }
+  });
   return out;
 }
 
 Status WindowBits::for_weights(const std::function<Status(std::span<const int64_t>)>& visit, ThreadPool& pool) const {
   for (const WindowSegment& segment : plan_.segments()) {
-    ZKAPEX_TRY(const std::vector<int64_t> theta, weights(segment, pool));
+    ZKAPEX_TRY(const UnsetVector<int64_t> theta, weights(segment, pool));
     ZKAPEX_CHECK(visit(theta));
   }
   return Done{};
@@ -146,10 +173,7 @@ Result<CommittedRows> WindowBits::commit(const Generators& generators, Nonces& n
   std::vector<size_t> rows;
   for (const WindowSegment& segment : plan_.segments()) rows.push_back(segment.rows.rows);
   BitMatrix bits(n, plan_.slack_planes(), rows);
-  for (size_t k = 0; k < rows.size(); ++k) {
-    ZKAPEX_TRY(const std::vector<uint64_t> words, slacks(plan_.segments()[k]));
-    bits.fill(k, 0, words, pool);
-  }
+  for (size_t k = 0; k < rows.size(); ++k) bits.fill(k, 0, slacks(plan_.segments()[k], pool), pool);
   for (const PackedRows& packed : {bits.packed(), rules_.packed()}) {
     ZKAPEX_TRY(const CommittedRows committed, commit_rows_var(generators, packed, nonces, pool));
     out.append(committed);
@@ -166,11 +190,10 @@ Result<SegmentBits> WindowBits::segment(const WindowSegment& segment, const Rule
   ZKAPEX_TRY(witness.theta_u, weights(segment, pool));
   ZKAPEX_TRY(witness.x, read_segment(before, segment, pool));
   if (plan_.compensates()) {
-    ZKAPEX_TRY(const std::vector<uint64_t> words, slacks(segment));
-    out.bits.fill(0, 0, words, pool);
+    out.bits.fill(0, 0, slacks(segment, pool), pool);
     witness.planes = out.bits.planes(0);
   }
-  for (size_t i = 0; i < witness.x.size(); ++i) witness.x[i] = witness.theta_u[i] - witness.x[i];
+  subtract_from(witness.theta_u, witness.x, pool);
   witness.free = free_indices(plan_.geometry(), segment.rows, segment.masked);
   out.rows = {committed.blindings_from(segment.rows.first_row, rows[0]),
               {out.bits.segment(0), out.bits.words_per_row(), plan_.geometry().row,

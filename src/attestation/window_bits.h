@@ -46,9 +46,10 @@ class WindowBits {
 
  private:
   WindowBits(const Deployment& deployment, const Mask& mask, const WindowPlan& plan, const OperatorOutput& after);
-  // θ_u of a segment by index, and the slacks as words of bits.
-  Result<std::vector<int64_t>> weights(const WindowSegment& segment, ThreadPool& pool) const;
-  Result<std::vector<uint64_t>> slacks(const WindowSegment& segment) const;
+  // θ_u of a segment by index, and the slacks as words of bits, where residuals are what they may be.
+  Result<UnsetVector<int64_t>> weights(const WindowSegment& segment, ThreadPool& pool) const;
+  [[nodiscard]] Status check_residuals(const WindowSegment& segment, Sha512& hash) const;
+  [[nodiscard]] UnsetVector<uint64_t> slacks(const WindowSegment& segment, ThreadPool& pool) const;
   Status set_rules(const std::vector<RuleSums>& sums);
 
   const Deployment& deployment_;

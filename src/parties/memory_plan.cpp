@@ -74,7 +74,8 @@ uint64_t window_memory(const Deployment& deployment, const WindowPlan& plan, uin
   // a scalar for each of θ_u, x, y, 1 − u, its product with a weight, and a plane.
   const uint64_t index = 50 + 5 * kScalar / 4 + plan.slack_planes() * (2 + kScalar / 4) + (plan.guided() ? 16 : 0);
   const uint64_t squares = threads * 16 * s * s * 2 * (deployment.parameters().curvature_bits > 8 ? 2 : 1);
-  // At the end θ_u, x and θ_p, and vectors to be opened; a fold of the curvature takes 4 MB in every thread.
+  // At the end θ_u and x, with something to spare, and vectors to be opened; a fold of the curvature takes 4 MB in
+  // every thread.
   const uint64_t opened = rows * n * 34 + 5 * kScalar * n + threads * 4'000'000;
   const uint64_t segment = std::max(rows * n * index + squares, opened);
   const uint64_t commit = kEntry * n + 16 * rows * n + threads * 8 * n + buckets(n, threads);

@@ -6,6 +6,7 @@
 
 #include "attestation/registration_verifier.h"
 #include "attestation/window_verifier.h"
+#include "base/large_blocks.h"
 
 namespace zkapex {
 
@@ -117,6 +118,7 @@ Result<CheckedWindow, Rejection> check_window_file(const Deployment& deployment,
   if (file.model != current.digest())
     return Rejection{Reason::kModel, "the proof starts from another model than the client's current one"};
   ZKAPEX_TRY(const Proof proof, Proof::decode(file.proof, plan.shape()));
+  const LargeBlocksKept tables;  // which follow one another
   ZKAPEX_TRY(PointSum sum, check_window(window_statement(deployment, registered, current, mask), plan, proof, pool));
   ModelCommitment next{current.registration, current.update, current.windows, unlearned_rows(plan, proof)};
   next.windows.push_back({mask.window, mask_digest});
