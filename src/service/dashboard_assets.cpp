@@ -40,7 +40,7 @@ h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
 table { border-collapse: collapse; width: 100%; margin: .5rem 0 1rem; }
 caption { text-align: left; color: var(--soft); font-size: .9rem; padding-bottom: .25rem; }
 th, td { text-align: left; vertical-align: top; padding: .45rem .75rem .45rem 0; border-bottom: 1px solid var(--line);
-  font-weight: normal; overflow-wrap: anywhere; }
+  font-weight: normal; overflow-wrap: break-word; }
 thead th { color: var(--soft); font-size: .85rem; white-space: nowrap; }
 tbody th { font-weight: 600; }
 .state { font-weight: 600; white-space: nowrap; }
@@ -81,9 +81,10 @@ form { display: inline; }
   main > table, main > table tbody, main > table caption { display: block; }
   main > table tr { display: block; border: 1px solid var(--line); border-radius: .5rem; padding: .4rem .75rem;
     margin-bottom: .6rem; }
-  main > table th, main > table td { display: flex; gap: .75rem; border: 0; padding: .2rem 0; }
-  main > table tbody th::before, main > table td::before { content: attr(data-label); flex: 0 0 6.5rem;
-    color: var(--soft); font-weight: normal; font-size: .9rem; }
+  main > table th, main > table td { display: block; position: relative; min-height: 1.5rem; border: 0;
+    padding: .2rem 0 .2rem 7.25rem; overflow-wrap: anywhere; }
+  main > table tbody th::before, main > table td::before { content: attr(data-label); position: absolute; left: 0;
+    width: 6.5rem; color: var(--soft); font-weight: normal; font-size: .9rem; }
   progress { width: 5rem; }
   .chart text { font-size: 22px; }
 }
