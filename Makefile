@@ -40,17 +40,19 @@ soak: ## a provider and agents for SOAK_MINUTES (default 5), all of whom are kil
 	@scripts/build core zkapex
 	@scripts/soak-service build/core/zkapex $(SOAK_MINUTES)
 
-test: deps format-check ## formatting, all tests, then all but those of libtorch, the service, sweeps and benchmarks under sanitizers
+test: deps format-check ## formatting, all tests, most of them again under sanitizers, some for arm64 under qemu
 	@scripts/build release
 	@scripts/run-tests release
 	@scripts/build asan
 	@scripts/run-tests asan
+	@scripts/install-deps build arm64
+	@scripts/run-arm64-tests release quick
 
 arm64-test: ## cross-build for arm64 and run the tests of the core and of the commands under qemu
 	@scripts/install-deps build arm64
 	@scripts/run-arm64-tests core
 
-arm64-quick-test: ## the same for the arithmetic, the argument, and proofs that cross over only
+arm64-quick-test: ## the same for the arithmetic, and proofs that cross over only, as in make test
 	@scripts/install-deps build arm64
 	@scripts/run-arm64-tests core quick
 
