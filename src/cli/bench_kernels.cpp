@@ -21,6 +21,7 @@ constexpr const char* kFooter =
     "  commit_int8     an entry of rows committed to; 65,536 rows of 4,096 uniform entries, part of whose columns are\n"
     "                  timed, with all tables that are built for them\n"
     "  commit_bit      a bit of the same rows\n"
+    "  commit_factor   an entry of as many lines of factors of the curvature, which are small in many columns\n"
     "  scalar_mul      a product mod the order of the group, of many independent ones\n"
     "  sumcheck_pair   a pair of entries of two tables of 4,096 scalars, in a round that folds both and sums their "
     "product\n"

@@ -10,6 +10,7 @@
 #include "algebra/row_commit.h"
 #include "algebra/ternary.h"
 #include "argument/sumcheck_kernels.h"
+#include "cli/made_up_window.h"
 
 namespace zkapex::cli {
 
@@ -99,6 +100,29 @@ Result<KernelFigure> commit_rows(const std::string& name, const std::string& ope
 
 Result<KernelFigure> commit_int8(const std::string& name, const Effort& effort) {
   return commit_rows(name, "entry", effort, 8);
+}
+
+// The same number of rows, each the line of mean length, 171 of 256, of a factor, with signs drawn anew.
+Result<KernelFigure> commit_factor(const std::string& name, const Effort& effort) {
+  constexpr size_t kFactors = 32, kLine = 170;
+  const size_t rows = size_t{1} << (effort.samples < kThorough.samples ? 14 : 16), width = kLine + 1;
+  const FactorSettings settings{};
+  ZKAPEX_TRY(const std::vector<int16_t> factors, made_up_factors(settings, kFactors, 3));
+  Random random(3);
+  std::vector<int8_t> bytes(rows * width);
+  for (size_t r = 0; r < rows; ++r) {
+    const int16_t* line = &factors[random() % kFactors * triangle_size(settings.block) + triangle_size(kLine)];
+    const int sign = random() % 2 == 0 ? 1 : -1;
+    for (size_t l = 0; l < width; ++l) bytes[r * width + l] = static_cast<int8_t>(sign * line[l]);
+  }
+  ZKAPEX_TRY(const PackedRows view, view_rows(bytes, width));
+  const std::vector<AffinePoint> generators = batch_to_affine(random_points(random, width));
+  ThreadPool pool(1);
+  const auto time = [&](const GroupKernels& kernels) {
+    return median_ns(effort.with_samples_up_to(3), rows * width,
+                     [&] { keep(commit_rows_var(generators, view, pool, kernels).ok()); });
+  };
+  return KernelFigure{name, "entry", time(group_kernels()), kPortable, time(portable_group_kernels())};
 }
 
 Result<KernelFigure> commit_bit(const std::string& name, const Effort& effort) {
@@ -237,10 +261,10 @@ Result<KernelFigure> hash_to_group(const std::string& name, const Effort& effort
 
 const std::vector<KernelBench>& kernel_benches() {
   static const std::vector<KernelBench> benches = {
-      {"field_mul", field_mul},   {"point_madd", point_madd},       {"commit_int8", commit_int8},
-      {"commit_bit", commit_bit}, {"scalar_mul", scalar_mul},       {"sumcheck_pair", sumcheck_pair},
-      {"fold_int8", fold_int8},   {"project_int8", project_int8},   {"msm_131072", msm_131072},
-      {"decompress", decompress}, {"hash_to_group", hash_to_group},
+      {"field_mul", field_mul},         {"point_madd", point_madd},       {"commit_int8", commit_int8},
+      {"commit_bit", commit_bit},       {"commit_factor", commit_factor}, {"scalar_mul", scalar_mul},
+      {"sumcheck_pair", sumcheck_pair}, {"fold_int8", fold_int8},         {"project_int8", project_int8},
+      {"msm_131072", msm_131072},       {"decompress", decompress},       {"hash_to_group", hash_to_group},
   };
   return benches;
 }

@@ -4,7 +4,6 @@
 #include <random>
 
 #include "base/first_error.h"
-#include "curvature/factor.h"
 #include "unlearning/apply.h"
 
 namespace zkapex::cli {
@@ -65,23 +64,30 @@ Result<Deployment> made_up_anchor(const Deployment& deployment, const BaseRows& 
   return Deployment::make(layout, deployment.parameters(), std::move(anchor));
 }
 
-Status make_up_store(const Path& path, const Deployment& deployment, uint64_t seed, ThreadPool& pool,
-                     ProgressStyle style) {
-  constexpr size_t kPatterns = 32, kSamples = 64;
-  const uint64_t block = deployment.layout().geometry().block, entries = triangle_size(block);
-  const Parameters& p = deployment.parameters();
-  const FactorSettings settings{.block = block, .bits = p.curvature_bits, .floor = p.floor, .damping = {}};
-  std::vector<int16_t> patterns(kPatterns * entries);
+Result<std::vector<int16_t>> made_up_factors(const FactorSettings& settings, size_t count, uint64_t seed) {
+  constexpr size_t kSamples = 64;
+  const size_t entries = triangle_size(settings.block);
+  std::vector<int16_t> out(count * entries);
   std::mt19937_64 rng(seed);
   std::normal_distribution<double> normal;
   FactorMaker maker(settings);
-  for (size_t k = 0; k < kPatterns; ++k) {
-    std::vector<double> gradients(kSamples * block);
+  for (size_t k = 0; k < count; ++k) {
+    std::vector<double> gradients(kSamples * settings.block);
     for (double& g : gradients) g = normal(rng);
     ZKAPEX_TRY(const FactorStatistics statistics,
-               maker.from_gradients(gradients, block, std::span(patterns).subspan(k * entries, entries)));
+               maker.from_gradients(gradients, settings.block, std::span(out).subspan(k * entries, entries)));
     (void)statistics;
   }
+  return out;
+}
+
+Status make_up_store(const Path& path, const Deployment& deployment, uint64_t seed, ThreadPool& pool,
+                     ProgressStyle style) {
+  constexpr size_t kPatterns = 32;
+  const uint64_t block = deployment.layout().geometry().block, entries = triangle_size(block);
+  const Parameters& p = deployment.parameters();
+  const FactorSettings settings{.block = block, .bits = p.curvature_bits, .floor = p.floor, .damping = {}};
+  ZKAPEX_TRY(const std::vector<int16_t> patterns, made_up_factors(settings, kPatterns, seed));
   ZKAPEX_TRY(StoreWriter writer, StoreWriter::open(path, store_header_for(deployment), "", true));
   Progress progress(style, "making curvature", "blocks", deployment.layout().blocks());
   constexpr uint64_t kAtOnce = 512;

@@ -3,6 +3,7 @@
 
 #include "attestation/registration_relation.h"
 #include "base/progress.h"
+#include "curvature/factor.h"
 #include "curvature/store.h"
 #include "unlearning/deployment.h"
 #include "unlearning/mask.h"
@@ -18,8 +19,10 @@ namespace zkapex::cli {
 // The same deployment anchored there; all of its tensors are covered.
 [[nodiscard]] Result<Deployment> made_up_anchor(const Deployment& deployment, const BaseRows& base, ThreadPool& pool);
 
-// Curvature of low rank plus damping: some factors are made from gradients of 64 samples; each block is one of them
-// with the signs of its coordinates drawn anew, which is again such a factor.
+// Factors of low rank plus damping, one after another: each is made from gradients of 64 samples.
+[[nodiscard]] Result<std::vector<int16_t>> made_up_factors(const FactorSettings& settings, size_t count, uint64_t seed);
+
+// Each block is one of 32 made-up factors with the signs of its coordinates drawn anew, which is again such a factor.
 [[nodiscard]] Status make_up_store(const Path& path, const Deployment& deployment, uint64_t seed, ThreadPool& pool,
                                    ProgressStyle style);
 
