@@ -21,7 +21,9 @@ namespace {
 void read_objective(ConfigReader& reader, std::string_view key, RehearsalSettings::Objective& out) {
   reader.part(key, [&](const json& part, const std::string& where) {
     ConfigReader inner(part, where);
-    inner.read("rate", out.rate).read("weight", out.weight);
+    inner.read("ratio", out.ratio).read("pull", out.pull).read("rate", out.rate).read("weight", out.weight);
+    inner.require(Decimal::parse(out.ratio).ok(), "ratio", "must be a decimal number in quotes");
+    inner.require(out.pull > 0 && out.pull <= Guidance::kMaxPull, "pull", "must be positive");
     inner.require(out.rate > 0 && out.weight > 0, "rate", "and weight must be positive");
     return inner.finish();
   });
@@ -29,7 +31,7 @@ void read_objective(ConfigReader& reader, std::string_view key, RehearsalSetting
 
 RehearsalPlan plan_for(const RehearsalSettings& settings, const GuideInputs& inputs) {
   RehearsalPlan plan = settings.plan;
-  const RehearsalSettings::Objective& objective = inputs.by_class ? settings.classes : settings.samples;
+  const RehearsalSettings::Objective& objective = settings.objective(inputs.by_class);
   plan.options.forgetting = inputs.by_class ? Forgetting::kClasses : Forgetting::kSamples;
   plan.options.rate = objective.rate;
   plan.options.weight = objective.weight;
@@ -49,7 +51,7 @@ Status rehearse_into(const Path& folder, const GuideInputs& inputs, const Deploy
                               .format = inputs.format,
                               .deployment = deployment,
                               .masked = mask.support,
-                              .pull = settings.pull,
+                              .pull = settings.objective(inputs.by_class).pull,
                               .options = options,
                               .folder = work.scratch / "rehearsal",
                               .pool = *work.work.pool,
@@ -87,8 +89,7 @@ Result<Path> with_noise(const Path& unlearned, const GuideInputs& inputs, const 
 
 Status RehearsalSettings::parse(const json& settings, const std::string& where, RehearsalSettings& out) {
   ConfigReader reader(settings, where);
-  reader.read("ratio", out.ratio).read("damping", out.damping).read("pull", out.pull);
-  reader.read("steps", out.plan.options.steps).read("batch", out.plan.options.batch);
+  reader.read("damping", out.damping).read("steps", out.plan.options.steps).read("batch", out.plan.options.batch);
   reader.read("fisher_samples", out.simulation.fisher_samples).read_if_there("domains", out.plan.domains);
   reader.part("clients", [&](const json& part, const std::string& at) {
     ConfigReader inner(part, at);
@@ -101,43 +102,46 @@ Status RehearsalSettings::parse(const json& settings, const std::string& where, 
   });
   read_objective(reader, "classes", out.classes);
   read_objective(reader, "samples", out.samples);
-  reader.require(Decimal::parse(out.ratio).ok(), "ratio", "must be a decimal number in quotes");
   reader.require(out.damping > 0, "damping", "must be positive");
-  reader.require(out.pull > 0 && out.pull <= Guidance::kMaxPull, "pull", "must be positive");
   reader.require(out.simulation.fisher_samples > 0, "fisher_samples", "must be positive");
   reader.require(out.plan.options.steps > 0, "steps", "must be positive");
   reader.require(out.plan.options.batch > 1, "batch", "must be two at least");
   return reader.finish();
 }
 
-OperatorSettings RehearsalSettings::applied_to(OperatorSettings settings) const {
-  settings.ratio = ratio;
+OperatorSettings RehearsalSettings::applied_to(OperatorSettings settings, bool by_class) const {
+  settings.ratio = objective(by_class).ratio;
   settings.damping.value = damping;
   return settings;
 }
 
-json RehearsalSettings::recipe() const {
-  return {{"ratio", ratio},
+json RehearsalSettings::recipe(bool by_class) const {
+  const Objective& own = objective(by_class);
+  return {{"ratio", own.ratio},
           {"damping", damping},
-          {"pull", pull},
+          {"pull", own.pull},
           {"simulation", simulation.text()},
           {"domains", plan.domains},
           {"steps", plan.options.steps},
           {"batch", plan.options.batch},
-          {"classes", {classes.rate, classes.weight}},
-          {"samples", {samples.rate, samples.weight}}};
+          {"rate", own.rate},
+          {"weight", own.weight}};
 }
 
 std::string RehearsalSettings::describe() const {
-  return fmt::format("mask {} %, pull {}, damping {}; guide: {} steps of Adam, {} + {} samples each",
-                     100 * std::stod(ratio), pull, damping, plan.options.steps, plan.options.batch, plan.options.batch);
+  const auto request = [](const Objective& o) {
+    return fmt::format("mask {:g} %, pull {}, Adam at {:g}, forgetting weighs {:g}", 100 * std::stod(o.ratio), o.pull,
+                       o.rate, o.weight);
+  };
+  return fmt::format("classes: {}; samples: {}; damping {:g}, {} steps of {} + {} samples", request(classes),
+                     request(samples), damping, plan.options.steps, plan.options.batch, plan.options.batch);
 }
 
 Result<Mask> guided_request(const ModelCache& cache, json key, const GuideInputs& inputs, const Deployment& deployment,
                             const Mask& mask, const RehearsalSettings& settings, const GuideChange& change,
                             const CellWork& work) {
   key["what"] = "rehearsed";
-  key["rehearsal"] = settings.recipe();
+  key["rehearsal"] = settings.recipe(inputs.by_class);
   key["deployment"] = to_hex(deployment.digest());
   key["by_class"] = inputs.by_class;
   key["rehearsed_with"] = inputs.seed;

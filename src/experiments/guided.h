@@ -10,21 +10,24 @@
 namespace zkapex {
 
 struct RehearsalSettings {
+  // A request for classes, or one for samples.
   struct Objective {
+    std::string ratio;  // of weights that are removed
+    uint64_t pull = 0;
     double rate = 0, weight = 0;
   };
-  std::string ratio = "0.01";  // of weights that are removed
-  double damping = 0.2;        // of clients' curvature, simulated and real
-  uint64_t pull = 0;
+  double damping = 0.2;  // of clients' curvature, simulated and real
   SimulationOptions simulation;
   RehearsalPlan plan;
   Objective classes, samples;
 
   [[nodiscard]] static Status parse(const nlohmann::json& settings, const std::string& where, RehearsalSettings& out);
+  [[nodiscard]] const Objective& objective(bool by_class) const { return by_class ? classes : samples; }
   // What the operator has in common with requests without a guide, with the mask and damping of this one.
-  [[nodiscard]] OperatorSettings applied_to(OperatorSettings settings) const;
-  [[nodiscard]] nlohmann::json recipe() const;  // all that decides a guide, beside model and data
-  [[nodiscard]] std::string describe() const;   // for reports
+  [[nodiscard]] OperatorSettings applied_to(OperatorSettings settings, bool by_class) const;
+  // All that decides a guide, beside model and data.
+  [[nodiscard]] nlohmann::json recipe(bool by_class) const;
+  [[nodiscard]] std::string describe() const;  // for reports
 };
 
 // D_f, D_r, and data like D_f that nobody was trained on, from whatever opens sets by name.

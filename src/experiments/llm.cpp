@@ -44,9 +44,10 @@ Status mask_weights(const Code& code, Model& personal) {
   return mask_only(personal, covered, masks);
 }
 
-Status compensate(const Code& code, const Path& folder, bool guided, Model& personal) {
+// What there is to say of the step.
+Result<ordered_json> compensate(const Code& code, const Path& folder, bool guided, Model& personal) {
   OperatorSettings settings = code.settings().unlearning;
-  if (guided) settings = code.settings().rehearsal.applied_to(settings);
+  if (guided) settings = code.settings().rehearsal.applied_to(settings, /*by_class=*/false);
   ZKAPEX_TRY(PublishedMask published, publish(code, settings));
   if (guided) {
     ZKAPEX_TRY(published.mask, code.guided(published.deployment, published.mask));
@@ -57,7 +58,12 @@ Status compensate(const Code& code, const Path& folder, bool guided, Model& pers
                                published.deployment, settings.damping, store, code.work().work, "curvature"));
   ZKAPEX_TRY(const ObsSummary summary, apply_to_model(published.deployment, published.mask, store,
                                                       folder / "model.safetensors", personal, *code.work().work.pool));
-  return check_rules(published.deployment, published.mask, summary.groups);
+  ordered_json out = {{"rules_met", check_rules(published.deployment, published.mask, summary.groups).ok() ? 1 : 0}};
+  const auto followed = followed_tensors(published.deployment.layout(), published.mask, summary.groups);
+  const FollowedRange range = range_of(followed);
+  if (!followed.empty())
+    out["guide"] = {{"least_progress", range.least_progress}, {"most_distance", range.most_distance}};
+  return out;
 }
 
 Status run_baseline(const Code& code, const std::string& method, Model& personal) {
@@ -146,10 +152,11 @@ class Llm final : public Experiment {
     ZKAPEX_TRY(const Code code, Code::open(settings_, seed, work));
     ZKAPEX_TRY(const Path folder, variant == "exact" ? code.exact() : code.personal());
     ZKAPEX_TRY(const auto model, code.load(folder));
+    ordered_json step;
     if (variant == "mask-only") {
       ZKAPEX_CHECK(mask_weights(code, *model));
     } else if (variant == "ours" || variant == "guided") {
-      ZKAPEX_CHECK(compensate(code, folder, variant == "guided", *model));
+      ZKAPEX_TRY(step, compensate(code, folder, variant == "guided", *model));
     } else if (variant != "before" && variant != "exact") {
       ZKAPEX_CHECK(run_baseline(code, variant, *model));
     }
@@ -159,6 +166,7 @@ class Llm final : public Experiment {
       ZKAPEX_TRY(exact, code.load(to_compare));
     }
     ZKAPEX_TRY(ordered_json figures, figures_of(code, *model, exact.get()));
+    if (!step.is_null()) figures["operator"] = std::move(step);
     if (variant == "before") {
       ZKAPEX_TRY(const Path original, code.original());
       ZKAPEX_TRY(const auto base, code.load(original));
@@ -180,7 +188,8 @@ class Llm final : public Experiment {
                                               {"all_accuracy", "all languages, held out", Unit::kPercent},
                                               {"membership/auc", "MIA AUC", Unit::kPercent},
                                               {"alignment/forget", "A_f", Unit::kPlain},
-                                              {"alignment/personal", "A_p", Unit::kPlain}};
+                                              {"alignment/personal", "A_p", Unit::kPlain},
+                                              {"operator/rules_met", "rules met", Unit::kPercent}};
     ExperimentReport out;
     out.title = "Language model: a part of one language is forgotten";
     out.markdown = markdown_table(results, columns, rows_, paper);

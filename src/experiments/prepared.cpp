@@ -100,7 +100,8 @@ class Prepared final : public VisionExperiment {
 
  private:
   [[nodiscard]] Result<ordered_json> attacked(Vision& vision, const Attack& attack) const {
-    const OperatorSettings settings = plan().settings.rehearsal.applied_to(plan().unlearning(attack.request));
+    const bool by_class = plan().requests[attack.request].by_class();
+    const OperatorSettings settings = plan().settings.rehearsal.applied_to(plan().unlearning(attack.request), by_class);
     ZKAPEX_TRY(Published published, publish(vision, settings));
     Published expected = published;
     ZKAPEX_TRY(published.mask, vision.guided(published.deployment, published.mask, {}));

@@ -45,9 +45,14 @@ TEST(VisionSettings, RefuseWhatCannotBe) {
            {"/unlearning/saliency_samples", 0, "settings.unlearning.saliency_samples must be positive"},
            {"/unlearning/fisher_samples", 0, "settings.unlearning.fisher_samples must be positive"},
            {"/baselines/retained_data", "all", "settings.baselines.retained_data is personal or retain"},
-           {"/baselines/ga/rate", 0, "settings.baselines.ga.rate epochs, batches and the learning rate"},
-           {"/baselines/neggrad+/rate", 0, "settings.baselines.neggrad+.rate epochs, batches and the learning rate"},
-           {"/baselines/scrub/rate", 0, "settings.baselines.scrub.rate epochs, batches and the learning rate"}}) {
+           {"/baselines/ga/rate", 0, "settings.baselines.ga.rate a learning rate of 0"},
+           {"/baselines/neggrad+/rate", 0, "settings.baselines.neggrad+.rate a learning rate of 0"},
+           {"/baselines/scrub/rate", 0, "settings.baselines.scrub.rate a learning rate of 0"},
+           {"/rehearsal/classes/ratio", "much", "settings.rehearsal.classes.ratio must be a decimal number"},
+           {"/rehearsal/samples/pull", 0, "settings.rehearsal.samples.pull cannot be 0"},
+           {"/rehearsal/samples/pull", Guidance::kMaxPull + 1, "settings.rehearsal.samples.pull must be positive"},
+           {"/rehearsal/samples/rate", 0, "settings.rehearsal.samples.rate and weight must be positive"},
+           {"/rehearsal/samples/weight", 0, "settings.rehearsal.samples.rate and weight must be positive"}}) {
     const std::string message = refused_with<VisionSettings>(good, place, value);
     EXPECT_NE(message.find(part), std::string::npos) << place << ": " << message;
   }
@@ -60,8 +65,9 @@ TEST(VisionSettings, RefuseWhatCannotBe) {
 }
 
 TEST(VisionSettings, RefuseWhatMeansNothing) {
-  for (const char* part : {"", "/images", "/model", "/training", "/personalization", "/unlearning", "/baselines",
-                           "/baselines/ga", "/baselines/neggrad+", "/baselines/scrub"}) {
+  for (const char* part :
+       {"", "/images", "/model", "/training", "/personalization", "/unlearning", "/baselines", "/baselines/ga",
+        "/baselines/neggrad+", "/baselines/scrub", "/rehearsal", "/rehearsal/samples"}) {
     const std::string message =
         refused_with<VisionSettings>(part_of("vision", "vision"), fmt::format("{}/stranger", part), 1);
     EXPECT_NE(message.find("has 'stranger', which means nothing here"), std::string::npos) << part << ": " << message;

@@ -21,7 +21,7 @@ VisionVariant& VisionPlan::add(size_t request, const std::string& suffix, const 
   out.request = request;
   out.method = method;
   out.unlearning = unlearning(request);
-  if (out.guided()) out.unlearning = settings.rehearsal.applied_to(out.unlearning);
+  if (out.guided()) out.unlearning = settings.rehearsal.applied_to(out.unlearning, requests[request].by_class());
   return out;
 }
 
