@@ -95,6 +95,8 @@ TEST_F(CarriedApiTest, TheProviderKeepsDigestsAndTheClientTheFiles) {
   const ModelState next = *(*store().client(kDora))->model;
   EXPECT_EQ(next.version, 2U);
   EXPECT_FALSE(*provider_->blobs().has(next.model));
+  // Whoever has not heard the answer asks again, and is asked for nothing that comes after it.
+  EXPECT_TRUE(announce().state.empty());
   EXPECT_EQ(put(id_, proof_).body, received.body);
 }
 
