@@ -373,6 +373,10 @@ TEST(ProviderSettings, AreReadStrictly) {
   EXPECT_NE(refused("retention_days", 99'999).find("retention_days"), std::string::npos);
   EXPECT_NE(refused("origin", "a b"), "");
   EXPECT_NE(refused("another", 1), "");
+  // As earlier versions wrote them.
+  EXPECT_EQ(refused("certificate", false), "(accepted)");
+  EXPECT_EQ(refused("clients_carry_state", true), "(accepted)");
+  EXPECT_NE(refused("certificate", 1), "(accepted)");
 }
 
 TEST(EnrolmentCodes, AreTypedAsPeopleType) {
