@@ -192,7 +192,7 @@ TEST_F(ApiTest, AFileThatCameForNothingGoes) {
   EXPECT_EQ(reason((*upload)->finish()), "not-found");
   const BlobName blob{sha256(file), file.size()};
   EXPECT_TRUE(*provider_->blobs().has(blob));
-  ASSERT_TRUE(remove_expired(records, provider_->blobs(), 90, now_).ok());
+  ASSERT_TRUE(remove_expired(records, provider_->blobs(), 90, [this] { return now_; }).ok());
   EXPECT_FALSE(*provider_->blobs().has(blob));
 }
 
