@@ -126,10 +126,10 @@ Status Agent::work(UnixTime now, Round& round) {
     tell({"log", {}, "split"});
     return Done{};
   }
-  // Where that does not succeed, the old key does for now.
-  const Result<bool> replaced = replace_key(folder_, identity_, link_, options_.between_changes);
-  if (!replaced) round.troubles.push_back(replaced.error().message);
-  if (replaced && *replaced) tell({"key", {}, "replaced"});
+  ZKAPEX_TRY(const KeyReplacement replaced, replace_key(folder_, identity_, link_, options_.between_changes));
+  // Where the provider will not have the new key, the old one does for now.
+  if (replaced.refused) round.troubles.push_back(as_error(*replaced.refused).within("the new key").message);
+  if (replaced.done) tell({"key", {}, "replaced"});
   ZKAPEX_TRY(const std::optional<uint64_t> registered, advance_registration(sight));
   if (!registered) {
     round.waiting = true;

@@ -60,6 +60,10 @@ TEST_F(CarriedTest, OnlyItsOwnStateIsSent) {
   bool sent = false;
   provider_->intercept = [&](const WebRequest& request) -> std::optional<Result<WebAnswer>> {
     sent = sent || is_state(request);
+    if (request.method == WebMethod::kPut) {
+      const std::string body = Problem{ProblemKind::kState, "first"}.encode();
+      return Result<WebAnswer>(WebAnswer{.status = 409, .body = Bytes(body.begin(), body.end())});
+    }
     if (request.method != WebMethod::kPost) return std::nullopt;
     const Envelope envelope =
         *Envelope::decode({reinterpret_cast<const char*>(request.body.data()), request.body.size()});
@@ -71,6 +75,25 @@ TEST_F(CarriedTest, OnlyItsOwnStateIsSent) {
   EXPECT_FALSE(sent);
   provider_->intercept = {};
   for (int k = 0; k < 4; ++k) (void)round();
+  EXPECT_EQ(state_of("w1"), "accepted");
+}
+
+// It asks for more than there is, and does not insist: what was made is handed in all the same.
+TEST_F(CarriedTest, AFileThatItDoesNotHaveHoldsNothingUp) {
+  publish("w1");
+  bool inside = false;
+  provider_->intercept = [&](const WebRequest& request) -> std::optional<Result<WebAnswer>> {
+    if (request.method != WebMethod::kPost || inside) return std::nullopt;
+    inside = true;
+    const WebAnswer answer = *provider_->send(request);
+    inside = false;
+    UploadTicket ticket =
+        *UploadTicket::decode({reinterpret_cast<const char*>(answer.body.data()), answer.body.size()});
+    ticket.state.insert(ticket.state.begin(), FileReference{{}, 5});
+    const std::string body = ticket.encode();
+    return Result<WebAnswer>(WebAnswer{.status = answer.status, .body = Bytes(body.begin(), body.end())});
+  };
+  rounds(2);
   EXPECT_EQ(state_of("w1"), "accepted");
 }
 

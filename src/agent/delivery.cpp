@@ -100,13 +100,15 @@ Result<Refused> Courier::announce(const DeliveryFiles& files) {
   return std::move(announced.refused);
 }
 
-Result<Refused> Courier::send_state(const UploadTicket& ticket) {
+Result<Refused> Courier::send_state(const UploadTicket& ticket, Status& known) {
   if (ticket.state.empty()) return Refused();
   ZKAPEX_TRY(std::vector<Bytes> own, carried_state({client_}));
   for (const FileReference& wanted : ticket.state) {
     const auto file = std::ranges::find_if(own, [&](const Bytes& one) { return reference_to(one) == wanted; });
-    if (file == own.end())
-      return error("the provider asks for a file that is none of this client's state: {}", to_hex(wanted.sha256));
+    if (file == own.end()) {
+      known = error("the provider asks for a file that is none of this client's state: {}", to_hex(wanted.sha256));
+      continue;
+    }
     ZKAPEX_TRY(const Reply reply, link_->put_file(paths::upload_state(ticket.id, wanted.sha256), *file));
     if (reply.refusal) return Refused(reply.refusal);
   }
@@ -119,14 +121,17 @@ Result<Refused> Courier::upload(const DeliveryFiles& files) {
   ZKAPEX_TRY(Bytes file, read_file(files.file, kMaxPublicFile));
   if (reference_to(file) != handed.file)
     return error("{} is not the file that was announced any more", files.file.string());
+  Status known = Done{};
   if (agent_->provider.carried) {
     ZKAPEX_TRY(Announced announced, ask_for_ticket(files));
     if (!announced.refused && announced.ticket) {
-      ZKAPEX_TRY(announced.refused, send_state(*announced.ticket));
+      ZKAPEX_TRY(announced.refused, send_state(*announced.ticket, known));
     }
     if (announced.refused) return std::move(announced.refused);
   }
-  ZKAPEX_TRY(const Reply reply, link_->put_file(paths::upload(handed.id), std::move(file)));
+  const Result<Reply> sent = link_->put_file(paths::upload(handed.id), std::move(file));
+  if (!sent && !known) return error("{}; {}", sent.error().message, known.error().message);
+  ZKAPEX_TRY(const Reply reply, sent);
   if (reply.refusal && reply.refusal->kind == ProblemKind::kNotFound) {
     ZKAPEX_TRY(const Refused refused, announce(files));
     if (refused) return refused;

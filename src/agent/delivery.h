@@ -48,8 +48,9 @@ class Courier {
     std::optional<UploadTicket> ticket = std::nullopt;  // none where the provider holds the file already
   };
   [[nodiscard]] Result<Announced> ask_for_ticket(const DeliveryFiles& files);
-  // What the provider asks for of the state that this client carries.
-  [[nodiscard]] Result<Refused> send_state(const UploadTicket& ticket);
+  // What the provider asks for of the state that this client carries. `known` is an error where it asks for something
+  // else; that matters where it insists.
+  [[nodiscard]] Result<Refused> send_state(const UploadTicket& ticket, Status& known);
   // Whether the provider has the file.
   [[nodiscard]] Result<bool> holds(const Sha256::Digest& id);
 

@@ -21,14 +21,14 @@ Result<Envelope> statement_of(const SigningKey& next, const SigningKey& current,
 
 }  // namespace
 
-Result<Envelope> enrol_key(ProviderLink& link, const std::string& code, const Envelope& statement,
-                           const PublicKey& provider) {
+Result<KeyAnswer> enrol_key(ProviderLink& link, const std::string& code, const Envelope& statement,
+                            const PublicKey& provider) {
   ZKAPEX_TRY(const Reply reply, link.post_json(paths::kClients, EnrolmentRequest{code, statement}.encode()));
-  if (reply.refusal) return as_error(*reply.refusal);
+  if (reply.refusal) return KeyAnswer{.refused = reply.refusal};
   ZKAPEX_TRY(EnrolmentAnswer answer, EnrolmentAnswer::decode(reply.text()));
   ZKAPEX_CHECK(verify_envelope(answer.client, provider));
   if (answer.client.payload != statement.payload) return error("the provider signed another client than this one");
-  return std::move(answer.client);
+  return KeyAnswer{.statement = std::move(answer.client)};
 }
 
 Status order_new_key(const AgentFolder& folder) {
@@ -39,22 +39,23 @@ Status order_new_key(const AgentFolder& folder) {
   return key.write(folder.next_key());
 }
 
-Result<bool> replace_key(const AgentFolder& folder, AgentIdentity& agent, ProviderLink& link,
-                         const std::function<void()>& between_changes) {
+Result<KeyReplacement> replace_key(const AgentFolder& folder, AgentIdentity& agent, ProviderLink& link,
+                                   const std::function<void()>& between_changes) {
   const auto changed = [&] {
     if (between_changes) between_changes();
   };
   std::error_code failed;
-  if (!std::filesystem::exists(folder.next_key(), failed)) return false;
+  if (!std::filesystem::exists(folder.next_key(), failed)) return KeyReplacement{};
   ZKAPEX_TRY(SigningKey next, SigningKey::read(folder.next_key()));
   ZKAPEX_TRY(const Envelope last, read_envelope(folder.enrolment()));
   ZKAPEX_TRY(const ClientNotice enrolled, ClientNotice::decode(last.payload));
   if (enrolled.key.id() != next.public_key().id()) {  // else it was stopped before the last change
     ZKAPEX_TRY(const Envelope statement, statement_of(next, agent.key, enrolled));
-    Result<Envelope> signed_by_all = enrol_key(link, {}, statement, agent.provider.provider);
-    if (!signed_by_all) return signed_by_all.error().within("the new key");
+    Result<KeyAnswer> answer = enrol_key(link, {}, statement, agent.provider.provider);
+    if (!answer) return answer.error().within("the new key");
+    if (answer->refused) return KeyReplacement{.refused = std::move(answer->refused)};
     changed();
-    ZKAPEX_CHECK(write_envelope(folder.enrolment(), *signed_by_all));
+    ZKAPEX_CHECK(write_envelope(folder.enrolment(), answer->statement));
     changed();
   }
   std::filesystem::rename(folder.next_key(), folder.key(), failed);
@@ -62,7 +63,7 @@ Result<bool> replace_key(const AgentFolder& folder, AgentIdentity& agent, Provid
   ZKAPEX_CHECK(flush_folder_of(folder.key()));
   changed();
   agent.key = std::move(next);
-  return true;
+  return KeyReplacement{.done = true};
 }
 
 }  // namespace zkapex

@@ -8,16 +8,26 @@
 
 namespace zkapex {
 
+// The statement as the provider has signed it, too, or its refusal.
+struct KeyAnswer {
+  Envelope statement = {};
+  std::optional<Problem> refused = std::nullopt;
+};
 // Has the provider sign the statement, which it may have done before: the same again is the same. The code is for the
 // first key.
-[[nodiscard]] Result<Envelope> enrol_key(ProviderLink& link, const std::string& code, const Envelope& statement,
-                                         const PublicKey& provider);
+[[nodiscard]] Result<KeyAnswer> enrol_key(ProviderLink& link, const std::string& code, const Envelope& statement,
+                                          const PublicKey& provider);
 
 // Makes the next key, unless there is one already.
 [[nodiscard]] Status order_new_key(const AgentFolder& folder);
 
-// Does what was ordered, or finishes it; `agent` has the new key then. False where there is nothing to do.
-[[nodiscard]] Result<bool> replace_key(const AgentFolder& folder, AgentIdentity& agent, ProviderLink& link,
-                                       const std::function<void()>& between_changes);
+struct KeyReplacement {
+  bool done = false;  // `agent` has the new key
+  std::optional<Problem> refused = std::nullopt;
+};
+// Does what was ordered, or finishes it. A refusal leaves the old key in use; after an error the provider may have
+// either.
+[[nodiscard]] Result<KeyReplacement> replace_key(const AgentFolder& folder, AgentIdentity& agent, ProviderLink& link,
+                                                 const std::function<void()>& between_changes);
 
 }  // namespace zkapex

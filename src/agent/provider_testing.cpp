@@ -221,7 +221,7 @@ WebAnswer FakeProvider::announce(const WebRequest& request) {
   fs::create_directories(delivery);
   put(delivery / "statement", request.body);
   UploadTicket ticket{envelope.payload_digest(), paths::upload(envelope.payload_digest())};
-  if (!fs::exists(delivery / "received")) ticket.state = missing_state(delivery);
+  if (!verdict_on(to_hex(ticket.id))) ticket.state = missing_state(delivery);
   return answer(known ? 200 : 201, ticket.encode());
 }
 

@@ -150,9 +150,10 @@ class Setup {
                               .rotation = 0,
                               .replaces = {}};
     ZKAPEX_TRY(const Envelope envelope, sign_envelope(notice.encode(), *key_));
-    ZKAPEX_TRY(const Envelope enrolled, enrol_key(link_, setup_.code, envelope, provider_->provider));
+    ZKAPEX_TRY(const KeyAnswer enrolled, enrol_key(link_, setup_.code, envelope, provider_->provider));
+    if (enrolled.refused) return as_error(*enrolled.refused);
     changed();
-    ZKAPEX_CHECK(write_envelope(folder_.enrolment(), enrolled));
+    ZKAPEX_CHECK(write_envelope(folder_.enrolment(), enrolled.statement));
     changed();
     return Done{};
   }

@@ -168,6 +168,9 @@ Result<UpdateStep> UpdateSteps::refused(const Problem& problem) {
   const DeliveryFiles files = update_.delivery();
   std::error_code failed;
   if (std::filesystem::exists(files.received, failed)) return as_error(problem);
+  // The provider may have the next key already.
+  if (problem.kind == ProblemKind::kSignature && std::filesystem::exists(folder_.next_key(), failed))
+    return as_error(problem);
   if (problem.kind == ProblemKind::kWindowOpen) {
     std::filesystem::rename(files.statement, update_.refused(), failed);
     if (failed) return error("cannot rename {}: {}", files.statement.string(), failed.message());

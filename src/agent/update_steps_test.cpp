@@ -1,6 +1,7 @@
 #include "agent/update_steps.h"
 
 #include "agent/agent_testing.h"
+#include "agent/enrolment.h"
 
 namespace zkapex::testing {
 namespace {
@@ -297,6 +298,41 @@ TEST_F(UpdateTest, EveryRequestMayFailOnceAndArriveTwice) {
   EXPECT_EQ(updates(), Lines{"accepted"});
   EXPECT_EQ(provider_->notices<UpdateNotice>().size(), 1U);
   EXPECT_EQ(update_verdicts(true), 1U);
+}
+
+// The provider has the new key, and the agent does not know: the old one signs nothing more.
+TEST_F(UpdateTest, ANewKeyWhoseAnswerWasLost) {
+  be_registered();
+  be_ordered(learned(3));
+  ASSERT_TRUE(order_new_key(folder()).ok());
+  bool lost = false;
+  provider_->intercept = [&](const WebRequest& request) -> std::optional<Result<WebAnswer>> {
+    if (!request.url.ends_with(paths::kClients) || lost) return std::nullopt;
+    lost = true;
+    (void)provider_->send(request);
+    return Result<WebAnswer>(error("the connection broke"));
+  };
+  EXPECT_TRUE(says(trouble(round()), "the new key: "));
+  EXPECT_EQ(updates(), Lines{"ordered"});
+  rounds(2);
+  EXPECT_EQ(updates(), Lines{"accepted"});
+}
+
+TEST_F(UpdateTest, ARefusedSignatureIsNoEndWhileAKeyIsReplaced) {
+  be_registered();
+  be_ordered(learned(3));
+  ASSERT_TRUE(order_new_key(folder()).ok());
+  provider_->intercept = [&](const WebRequest& request) -> std::optional<Result<WebAnswer>> {
+    if (request.method != WebMethod::kPost) return std::nullopt;
+    const bool rotates = request.url.ends_with(paths::kClients);
+    const std::string body = Problem{rotates ? ProblemKind::kTaken : ProblemKind::kSignature, "no"}.encode();
+    return Result<WebAnswer>(WebAnswer{.status = rotates ? 409 : 403, .body = Bytes(body.begin(), body.end())});
+  };
+  EXPECT_EQ(trouble(round()).size(), 2U);
+  EXPECT_EQ(updates(), Lines{"sent"});
+  provider_->intercept = {};
+  rounds(2);
+  EXPECT_EQ(updates(), Lines{"accepted"});
 }
 
 TEST_F(UpdateTest, WhatTheProviderLostIsSentAgain) {

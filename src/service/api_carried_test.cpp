@@ -3,6 +3,7 @@
 #include "parties/unlearn.h"
 #include "service/api_testing.h"
 #include "service/retention.h"
+#include "service/store_rows.h"
 
 namespace zkapex {
 
@@ -50,7 +51,7 @@ class CarriedApiTest : public ApiTest {
   void clean() {
     Store records = store();
     for (int k = 0; k < 20; ++k) {
-      const auto removed = remove_expired(records, provider_->blobs(), 90, now_);
+      const auto removed = remove_expired(records, provider_->blobs(), 90, [this] { return now_; });
       ASSERT_TRUE(removed.ok()) << refusal(removed);
       if (*removed == 0) break;
     }
@@ -95,6 +96,8 @@ TEST_F(CarriedApiTest, TheProviderKeepsDigestsAndTheClientTheFiles) {
   const ModelState next = *(*store().client(kDora))->model;
   EXPECT_EQ(next.version, 2U);
   EXPECT_FALSE(*provider_->blobs().has(next.model));
+  // Whoever has not heard the answer asks again, and is asked for nothing that comes after it.
+  EXPECT_TRUE(announce().state.empty());
   EXPECT_EQ(put(id_, proof_).body, received.body);
 }
 
@@ -138,6 +141,65 @@ TEST_F(CarriedApiTest, EachAttemptBringsItsOwn) {
   ASSERT_EQ(put(id_, proof_).status, 202U);
   work();
   EXPECT_EQ(SubmissionAnswer::decode(get(paths::submission(id_)).body)->state, SubmissionState::kAccepted);
+}
+
+// Nothing is written for a file that cannot be it, nor for what has its verdict.
+TEST_F(CarriedApiTest, StateIsForWhatHasNoVerdict) {
+  announce();
+  const auto left = [&] {
+    Store records = store();
+    return *count_of(records.database(), "SELECT COUNT(*) FROM removals", {});
+  };
+  clean();
+  const uint64_t before = left();
+  EXPECT_EQ(reason(put_at(paths::upload_state(id_, sha256(state_[1])), Bytes(3))), "length");
+  EXPECT_EQ(left(), before);
+  for (const Bytes& file : state_) EXPECT_EQ(put_state(file).status, 200U);
+  ASSERT_EQ(put(id_, proof_).status, 202U);
+  EXPECT_EQ(put_state(state_[0]).status, 200U);
+  work();
+  const std::vector<Bytes> next = *carried_state({client_});
+  for (const Bytes& file : next) EXPECT_EQ(reason(put_state(file)), "not-found");
+  const ModelState model = *(*store().client(kDora))->model;
+  EXPECT_EQ(reason(put_at(paths::upload_state(id_, model.record.sha256), Bytes(model.record.bytes))), "not-found");
+}
+
+// It came so late that its name was being removed: it counts as not sent.
+TEST_F(CarriedApiTest, AnUploadThatOutlastsItsTimeIsRefused) {
+  announce();
+  HttpRequest request;
+  request.method = "PUT";
+  request.content_length = state_[0].size();
+  auto upload = (*router_.find(paths::upload_state(id_, sha256(state_[0])), request))->receive(request);
+  ASSERT_TRUE(upload.ok());
+  EXPECT_TRUE((*upload)->write(state_[0]));
+  now_ += kApiDay;
+  clean();
+  EXPECT_EQ((*upload)->finish().status, 503U);
+  EXPECT_EQ(announce().state.size(), 2U);
+  now_ += kApiDay;
+  clean();
+  EXPECT_FALSE(is_here(state_[0]));
+}
+
+// The provider has lost a file, or it was damaged: the client sends it once more.
+TEST_F(CarriedApiTest, WhatWasLostIsAskedForAgain) {
+  announce();
+  for (const Bytes& file : state_) EXPECT_EQ(put_state(file).status, 200U);
+  const HttpResponse received = put(id_, proof_);
+  ASSERT_EQ(received.status, 202U);
+  const auto state = [&] { return SubmissionAnswer::decode(get(paths::submission(id_)).body)->state; };
+  EXPECT_EQ(state(), SubmissionState::kReceived);
+  ASSERT_TRUE(provider_->blobs().remove({sha256(state_[1]), state_[1].size()}).ok());
+  work();
+  EXPECT_EQ(state(), SubmissionState::kAnnounced);
+  EXPECT_EQ(announce().state, (std::vector<FileReference>{reference_to(state_[1])}));
+  EXPECT_EQ(put_state(state_[1]).status, 200U);
+  EXPECT_EQ(put(id_, proof_).body, received.body);
+  EXPECT_EQ(state(), SubmissionState::kReceived);
+  now_ += 60;
+  work();
+  EXPECT_EQ(state(), SubmissionState::kAccepted);
 }
 
 // Files that nothing follows go after a day; who comes later sends them again.

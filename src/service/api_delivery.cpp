@@ -111,9 +111,11 @@ ApiResult<Done> check_start_of(const ApiContext& context, const Notice& notice) 
   }
 }
 
-ApiResult<HttpResponse> ticket(const ApiContext& context, unsigned status, const Announcement& announced) {
+// A verdict ends what its client is asked for: the state after it comes along with what follows.
+ApiResult<HttpResponse> ticket(const ApiContext& context, unsigned status, const DeliveryInfo& delivery) {
+  const Announcement& announced = delivery.announced;
   UploadTicket out{announced.id, paths::upload(announced.id)};
-  if (context.provider.notice().carried) {
+  if (context.provider.notice().carried && !delivery.verdict) {
     ZKAPEX_TRY(const auto missing,
                ours(context.stores.with([&](Store& store) { return store.missing_state(announced); })));
     for (const BlobName& file : missing) out.state.push_back({file.sha256, file.bytes});
@@ -137,7 +139,7 @@ ApiResult<HttpResponse> announce(const ApiContext& context, const HttpRequest& r
   // Told before, and taken: whatever has changed since, the answer has not.
   const Digest id = envelope.payload_digest();
   ZKAPEX_TRY(const auto known, ours(context.stores.with([&](Store& store) { return store.delivery(id); })));
-  if (known) return ticket(context, 200, known->announced);
+  if (known) return ticket(context, 200, *known);
   ZKAPEX_TRY(Announcement announcement, check_statement(context, notice, limits));
   ZKAPEX_CHECK(check_start_of(context, notice));
   announcement.id = id;
@@ -149,7 +151,7 @@ ApiResult<HttpResponse> announce(const ApiContext& context, const HttpRequest& r
   ZKAPEX_TRY(const TakenDelivery taken,
              ours(context.stores.write([&](Store& store) { return store.announce(announcement, context.clock()); })));
   if (taken.refusal != Refusal::kNone) return failure_of(taken.refusal);
-  return ticket(context, taken.known ? 200 : 201, taken.delivery.announced);
+  return ticket(context, taken.known ? 200 : 201, taken.delivery);
 }
 
 }  // namespace

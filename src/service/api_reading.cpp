@@ -99,6 +99,12 @@ ApiResult<HttpResponse> get_submission(const ApiContext& context, const HttpRequ
   if (delivery.verdict) {
     ZKAPEX_TRY(out.verdict, logged(delivery.verdict->entry, delivery.verdict->index));
   }
+  if (delivery.state == DeliveryState::kReceived && context.provider.notice().carried) {
+    // The provider has lost what came along: who hears this sends it once more.
+    ZKAPEX_TRY(const auto missing,
+               ours(context.stores.with([&](Store& store) { return store.missing_state(delivery.announced); })));
+    if (!missing.empty()) out.state = SubmissionState::kAnnounced;
+  }
   return json_answer(request, out.encode(), kAskAgain);
 }
 

@@ -192,7 +192,7 @@ TEST_F(ApiTest, AFileThatCameForNothingGoes) {
   EXPECT_EQ(reason((*upload)->finish()), "not-found");
   const BlobName blob{sha256(file), file.size()};
   EXPECT_TRUE(*provider_->blobs().has(blob));
-  ASSERT_TRUE(remove_expired(records, provider_->blobs(), 90, now_).ok());
+  ASSERT_TRUE(remove_expired(records, provider_->blobs(), 90, [this] { return now_; }).ok());
   EXPECT_FALSE(*provider_->blobs().has(blob));
 }
 
@@ -373,6 +373,10 @@ TEST(ProviderSettings, AreReadStrictly) {
   EXPECT_NE(refused("retention_days", 99'999).find("retention_days"), std::string::npos);
   EXPECT_NE(refused("origin", "a b"), "");
   EXPECT_NE(refused("another", 1), "");
+  // As earlier versions wrote them.
+  EXPECT_EQ(refused("certificate", false), "(accepted)");
+  EXPECT_EQ(refused("clients_carry_state", true), "(accepted)");
+  EXPECT_NE(refused("certificate", 1), "(accepted)");
 }
 
 TEST(EnrolmentCodes, AreTypedAsPeopleType) {

@@ -113,23 +113,33 @@ ApiResult<std::unique_ptr<Reception>> begin_upload(const ApiContext& context, co
       context, std::move(writer), [context, announced] { return record_upload(context, announced); }));
 }
 
+HttpResponse state_is_here() {
+  HttpResponse response;
+  response.body = "{}";
+  return response;
+}
+
+ApiResult<HttpResponse> record_state(const ApiContext& context, const TakenState& taken) {
+  ZKAPEX_TRY(const Refusal refusal, ours(context.stores.write([&](Store& store) {
+               return store.receive_state(taken.client, taken.file, context.clock());
+             })));
+  if (refusal != Refusal::kNone) return failure_of(refusal);
+  return state_is_here();
+}
+
 // What the client carries of its own state, as far as the provider has accepted it: by the digest in the records.
 ApiResult<std::unique_ptr<Reception>> begin_state(const ApiContext& context, const HttpRequest& request) {
   const auto id = digest_from_hex(request.parameters[0]), file = digest_from_hex(request.parameters[1]);
   if (!id.ok() || !file.ok()) return failure_of(Refusal::kNoDelivery);
-  ZKAPEX_TRY(const TakenState taken,
-             ours(context.stores.write([&](Store& store) { return store.expect_state(*id, *file, context.clock()); })));
+  ZKAPEX_TRY(const TakenState taken, ours(context.stores.write([&](Store& store) {
+               return store.expect_state(*id, {*file, request.content_length.value_or(0)}, context.clock());
+             })));
   if (taken.refusal != Refusal::kNone) return failure_of(taken.refusal);
   if (request.content_length != taken.file.bytes) return other_length(taken.file.bytes);
-  HttpResponse here;
-  here.body = "{}";
-  if (taken.here) return std::unique_ptr<Reception>(std::make_unique<Repetition>(here));
+  if (taken.here) return std::unique_ptr<Reception>(std::make_unique<Repetition>(state_is_here()));
   ZKAPEX_TRY(std::unique_ptr<BlobWriter> writer, ours(context.provider.blobs().write(taken.file)));
-  return std::unique_ptr<Reception>(std::make_unique<Upload>(
-      context, std::move(writer), [context, here, client = taken.client, file = *file]() -> ApiResult<HttpResponse> {
-        ZKAPEX_CHECK(ours(context.stores.write([&](Store& store) { return store.receive_state(client, file); })));
-        return here;
-      }));
+  return std::unique_ptr<Reception>(
+      std::make_unique<Upload>(context, std::move(writer), [context, taken] { return record_state(context, taken); }));
 }
 
 }  // namespace

@@ -90,7 +90,6 @@ std::string ProviderSettings::encode() const {
       {"admin_port", admin_port},
       {"tls_certificate", tls_certificate},
       {"tls_key", tls_key},
-      {"clients_carry_state", carried},
       {"retention_days", retention_days},
       {"verdict_seconds", verdict_seconds},
       {"cosignatures", cosignatures},
@@ -112,7 +111,12 @@ Result<ProviderSettings> ProviderSettings::decode(std::string_view text) {
   ZKAPEX_TRY(out.admin_port, read_port(object, "admin_port"));
   ZKAPEX_TRY(out.tls_certificate, object.text("tls_certificate", 4096));
   ZKAPEX_TRY(out.tls_key, object.text("tls_key", 4096));
-  ZKAPEX_TRY(out.carried, object.truth("clients_carry_state"));
+  // What the deployment's statement says was repeated here once.
+  for (const char* said : {"certificate", "clients_carry_state"}) {
+    if (object.has(said)) {
+      ZKAPEX_CHECK(object.truth(said));
+    }
+  }
   ZKAPEX_TRY(out.retention_days, object.number("retention_days"));
   ZKAPEX_TRY(out.verdict_seconds, object.number("verdict_seconds"));
   ZKAPEX_TRY(out.cosignatures, object.number("cosignatures"));
@@ -134,9 +138,9 @@ Status ProviderFolder::init(const Path& folder, const ProviderSettings& settings
                             UnixTime now) {
   std::error_code failed;
   if (std::filesystem::exists(folder, failed)) return error("{} exists already", folder.string());
-  ZKAPEX_TRY(const ProviderSettings checked, ProviderSettings::decode(settings.encode()));
+  ZKAPEX_CHECK(ProviderSettings::decode(settings.encode()));
   ZKAPEX_CHECK(make_private_folder(folder));
-  Status done = write_all(folder, checked, deployment, now);
+  Status done = write_all(folder, settings, deployment, now);
   if (!done.ok()) std::filesystem::remove_all(folder, failed);
   return done;
 }

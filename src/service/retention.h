@@ -8,6 +8,6 @@ namespace zkapex {
 
 // Lets go of some files that were decided `days` ago or earlier, and of announcements that nothing followed for a day;
 // and removes some that were let go, by anybody. How many; call it again until it is none.
-[[nodiscard]] Result<size_t> remove_expired(Store& store, Blobs& blobs, uint64_t days, UnixTime now);
+[[nodiscard]] Result<size_t> remove_expired(Store& store, Blobs& blobs, uint64_t days, const Clock& clock);
 
 }  // namespace zkapex

@@ -21,6 +21,10 @@ constexpr UnixTime kDayLong = 86'400;
 constexpr uint64_t kDays = 90;
 constexpr UnixTime kLater = 1000 + static_cast<UnixTime>(kDays) * kDayLong;  // when a verdict of time 1000 expires
 
+Clock at(UnixTime time) {
+  return [time] { return time; };
+}
+
 // Calls `removing` before a file is removed; an error of it is the removal's.
 class WatchedRemovals : public Blobs {
  public:
@@ -79,7 +83,7 @@ class RetentionTest : public OnBothEngines {
   // Until nothing is left to do.
   void clean(UnixTime now, uint64_t days = kDays) {
     for (int round = 0; round < 20; ++round) {
-      const auto removed = remove_expired(store_, *blobs_, days, now);
+      const auto removed = remove_expired(store_, *blobs_, days, at(now));
       ASSERT_TRUE(removed.ok()) << refusal(removed);
       if (*removed == 0) return;
     }
@@ -119,7 +123,7 @@ TEST_P(RetentionTest, SomeAtATime) {
     enrol(store_, fmt::format("c{}", k));
     rejected(fmt::format("c{}", k), fmt::format("file {}", k));
   }
-  EXPECT_EQ(*remove_expired(store_, *blobs_, kDays, kLater), 32U);  // 16 verdicts and their files
+  EXPECT_EQ(*remove_expired(store_, *blobs_, kDays, at(kLater)), 32U);  // 16 verdicts and their files
   clean(kLater);
   for (int k = 0; k < 20; ++k) EXPECT_FALSE(kept(fmt::format("file {}", k))) << k;
 }
@@ -223,9 +227,10 @@ TEST_P(RetentionTest, AFileThatCannotBeRemovedIsTriedAgain) {
   rejected("a", "one");
   rejected("b", "two");
   WatchedRemovals broken(*blobs_, []() -> Status { return error("no"); });
-  EXPECT_EQ(refusal(remove_expired(store_, broken, kDays, kLater)), "no");
-  EXPECT_EQ(announced("b", "one", kLater), "none");  // nobody waits for that
-  clean(kLater);
+  EXPECT_EQ(refusal(remove_expired(store_, broken, kDays, at(kLater))), "no");
+  EXPECT_EQ(announced("b", "one", kLater + 599), "removing");  // it may yet happen
+  EXPECT_EQ(announced("b", "one", kLater + 600), "none");
+  clean(kLater + 600);
   EXPECT_TRUE(kept("two"));
   clean(kLater + 3600);
   EXPECT_FALSE(kept("two"));
@@ -236,6 +241,8 @@ TEST_P(RetentionTest, AFileThatCannotBeRemovedIsTriedAgain) {
 TEST_P(RetentionTest, NobodyIsHeldUpByARemoval) {
   enrol(store_, "a");
   rejected("a", "proof");
+  const Announcement earlier = announcement(DeliveryKind::kRegistration, "a", "earlier");
+  ASSERT_EQ(name(store_.announce(earlier, kLater)->refusal), "none");
   std::vector<std::string> told;
   WatchedRemovals slow(*blobs_, [&]() -> Status {
     Store other = connect();
@@ -247,12 +254,58 @@ TEST_P(RetentionTest, NobodyIsHeldUpByARemoval) {
     announce_as("b", "another");
     announce_as("b", "proof");
     announce_as("a", "third");
+    told.emplace_back(name(other.receive(earlier.id, bytes_of("receipt"), kLater)->refusal));
     return Done{};
   });
-  ASSERT_TRUE(remove_expired(store_, slow, kDays, kLater).ok());
-  EXPECT_EQ(told, (std::vector<std::string>{"none", "removing", "removing"}));
+  ASSERT_TRUE(remove_expired(store_, slow, kDays, at(kLater)).ok());
+  EXPECT_EQ(told, (std::vector<std::string>{"none", "removing", "removing", "removing"}));
   EXPECT_EQ(announced("b", "proof", kLater), "none");
   EXPECT_EQ(announced("a", "third", kLater), "none");
+}
+
+TEST_P(RetentionTest, AFileStaysUntilAllHaveLetItGo) {
+  for (const char* client : {"a", "b"}) enrol(store_, client);
+  keep("file");
+  ASSERT_TRUE(store_.let_go(blob_of("file"), "a", 1000).ok());
+  ASSERT_TRUE(store_.let_go(blob_of("file"), "b", 2000).ok());
+  clean(1999);
+  EXPECT_TRUE(kept("file"));
+  clean(2000);
+  EXPECT_FALSE(kept("file"));
+}
+
+// A removal that took too long has been claimed by another: what that one does is not this one's.
+TEST_P(RetentionTest, AClaimIsItsOwners) {
+  for (const char* client : {"a", "b"}) enrol(store_, client);
+  keep("file");
+  ASSERT_TRUE(store_.let_go(blob_of("file"), "a", 1000).ok());
+  Store other = connect();
+  int asked = 0;
+  const auto removed = remove_expired(store_, *blobs_, kDays, [&]() -> UnixTime {
+    if (asked++ == 0) return 1000;
+    EXPECT_EQ(other.claim_removals(10, 1600)->size(), 1U);
+    return 1600;
+  });
+  ASSERT_TRUE(removed.ok()) << refusal(removed);
+  EXPECT_TRUE(kept("file"));
+  ASSERT_TRUE(store_.end_removal(blob_of("file"), 1000, true).ok());
+  EXPECT_EQ(announced("b", "file", 1600), "removing");
+  ASSERT_TRUE(other.end_removal(blob_of("file"), 1600, true).ok());
+  EXPECT_EQ(announced("b", "file", 1600), "none");
+}
+
+// An upload that ended after the claim has put the file there again.
+TEST_P(RetentionTest, WhatIsLeftDuringARemovalIsRemovedLater) {
+  enrol(store_, "a");
+  keep("file");
+  ASSERT_TRUE(store_.let_go(blob_of("file"), "a", 1000).ok());
+  WatchedRemovals slow(*blobs_, [&]() -> Status { return connect().let_go(blob_of("file"), "a", 2000); });
+  ASSERT_TRUE(remove_expired(store_, slow, kDays, at(1000)).ok());
+  keep("file");
+  clean(1999);
+  EXPECT_TRUE(kept("file"));
+  clean(2000);
+  EXPECT_FALSE(kept("file"));
 }
 
 // Killed before or after any statement, commit or removal, and run again: all that expired is gone, all else is there.
@@ -276,7 +329,7 @@ TEST_P(RetentionTest, SurvivesAKillAnywhere) {
         point();
         return Done{};
       });
-      ::_exit(remove_expired(*store, blobs, kDays, now).ok() ? 0 : 1);
+      ::_exit(remove_expired(*store, blobs, kDays, at(now)).ok() ? 0 : 1);
     }
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);

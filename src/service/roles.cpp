@@ -130,7 +130,7 @@ class RetentionRole {
  private:
   Result<size_t> round() {
     ZKAPEX_TRY(Store store, provider_.open_store());
-    return remove_expired(store, provider_.blobs(), provider_.notice().retention_days, clock_());
+    return remove_expired(store, provider_.blobs(), provider_.notice().retention_days, clock_);
   }
 
   const ProviderFolder& provider_;

@@ -99,11 +99,17 @@ class Store {
   // The file is in the blob store. Logs the statement and makes the job. `receipt` is signed over `now`; a second one
   // is not kept: the first is in the answer.
   [[nodiscard]] Result<TakenDelivery> receive(const Digest& id, const Bytes& receipt, UnixTime now);
-  // What the client carries of its own state, and the delivery is verified against: files that have not come, one that
-  // is going to be uploaded, and one that is on disk.
-  [[nodiscard]] Result<std::vector<BlobName>> missing_state(const Announcement& delivery);
-  [[nodiscard]] Result<TakenState> expect_state(const Digest& id, const Digest& file, UnixTime now);
-  [[nodiscard]] Status receive_state(const std::string& client, const Digest& file);
+  // What the client carries of its own state, and the delivery is verified against: files that are here, and those that
+  // have not come.
+  [[nodiscard]] Result<std::vector<BlobName>> state_of(const Announcement& delivery, bool here);
+  [[nodiscard]] Result<std::vector<BlobName>> missing_state(const Announcement& delivery) {
+    return state_of(delivery, false);
+  }
+  // One that is going to be uploaded, for something that has no verdict; nothing changes where the answer names a file
+  // of another length. Then it is on disk, which is refused if it was removed meanwhile; or it is not there any more.
+  [[nodiscard]] Result<TakenState> expect_state(const Digest& id, const BlobName& offered, UnixTime now);
+  [[nodiscard]] Result<Refusal> receive_state(const std::string& client, const BlobName& file, UnixTime now);
+  [[nodiscard]] Status lose_state(const std::string& client, const Digest& file);
   [[nodiscard]] Result<std::optional<DeliveryInfo>> delivery(const Digest& id);
   // Newest first.
   [[nodiscard]] Result<std::vector<DeliveryInfo>> deliveries_of(const std::string& client, size_t limit);
@@ -131,9 +137,11 @@ class Store {
   // A file that came for nothing.
   [[nodiscard]] Status let_go(const BlobName& file, const std::string& client, UnixTime now);
   // Files that were let go and that nobody needs, for the caller to remove, who says of each how it ended. Until then
-  // they cannot be announced again. What is cut short is claimed again.
+  // they cannot be announced again. What is cut short is claimed again after a while, so a claim is renewed just before
+  // the removal: false where it is somebody else's by now. A claim is known by its time.
   [[nodiscard]] Result<std::vector<BlobName>> claim_removals(size_t limit, UnixTime now);
-  [[nodiscard]] Status end_removal(const BlobName& file, bool removed, UnixTime now);
+  [[nodiscard]] Result<bool> renew_removal(const BlobName& file, UnixTime claimed, UnixTime now);
+  [[nodiscard]] Status end_removal(const BlobName& file, UnixTime claimed, bool removed);
 
   // --- Numbers.
   [[nodiscard]] Result<QueueCounts> queue();

@@ -7,6 +7,13 @@
 
 namespace zkapex {
 
+namespace {
+
+// What the column `here` says: the client has the file, and an upload of it may be under way.
+constexpr int64_t kHere = 1, kExpected = 2;
+
+}  // namespace
+
 Result<std::vector<CarriedFile>> carried_for(Database& database, const Announcement& delivery) {
   return all_rows<CarriedFile>(
       database, "SELECT sha256, bytes, here FROM carried WHERE client = $1 AND past <= $2 ORDER BY sha256",
@@ -15,42 +22,61 @@ Result<std::vector<CarriedFile>> carried_for(Database& database, const Announcem
         CarriedFile out;
         ZKAPEX_TRY(out.file, read_blob_name(row));
         ZKAPEX_TRY(const int64_t here, row.integer());
-        out.here = here != 0;
+        out.here = here == kHere;
         return out;
       });
 }
 
-Result<std::vector<BlobName>> Store::missing_state(const Announcement& delivery) {
+Result<std::vector<BlobName>> Store::state_of(const Announcement& delivery, bool here) {
   ZKAPEX_TRY(const std::vector<CarriedFile> files, carried_for(*database_, delivery));
   std::vector<BlobName> out;
   for (const CarriedFile& one : files) {
-    if (!one.here) out.push_back(one.file);
+    if (one.here == here) out.push_back(one.file);
   }
   return out;
 }
 
-Result<TakenState> Store::expect_state(const Digest& id, const Digest& file, UnixTime now) {
+Result<TakenState> Store::expect_state(const Digest& id, const BlobName& offered, UnixTime now) {
   return transact(*database_, [&]() -> Result<TakenState> {
     const auto refused = [](Refusal refusal) { return TakenState{.refusal = refusal, .client = {}, .file = {}}; };
-    ZKAPEX_TRY(const std::optional<DeliveryInfo> found, delivery(id));
-    if (!found) return refused(Refusal::kNoDelivery);
-    const std::string& client = found->announced.client;
+    ZKAPEX_TRY(const std::optional<DeliveryInfo> before, delivery(id));
+    if (!before) return refused(Refusal::kNoDelivery);
+    const std::string& client = before->announced.client;
     ZKAPEX_CHECK(hold_client(*database_, client));
+    ZKAPEX_TRY(const std::optional<DeliveryInfo> found, delivery(id));  // as it is now
+    if (!found || found->verdict) return refused(Refusal::kNoDelivery);
     ZKAPEX_TRY(const std::vector<CarriedFile> files, carried_for(*database_, found->announced));
-    const auto wanted = std::ranges::find_if(files, [&](const CarriedFile& one) { return one.file.sha256 == file; });
+    const auto wanted =
+        std::ranges::find_if(files, [&](const CarriedFile& one) { return one.file.sha256 == offered.sha256; });
     if (wanted == files.end()) return refused(Refusal::kNoDelivery);
-    if (wanted->here) return TakenState{.here = true, .client = client, .file = wanted->file};
-    ZKAPEX_TRY(const bool going, is_being_removed(*database_, file, client));
+    if (wanted->here || wanted->file != offered)
+      return TakenState{.here = wanted->here, .client = client, .file = wanted->file};
+    ZKAPEX_TRY(const bool going, is_being_removed(*database_, offered.sha256, client, now));
     if (going) return refused(Refusal::kRemoving);
     // Should nothing follow.
-    ZKAPEX_CHECK(leave_for_removal(*database_, wanted->file, client, now + kLongestUpload));
+    ZKAPEX_CHECK(leave_for_removal(*database_, offered, client, now + kLongestUpload));
+    ZKAPEX_CHECK(database_->run("UPDATE carried SET here = $3 WHERE client = $1 AND sha256 = $2",
+                                {client, sql(offered.sha256), kExpected}));
     return TakenState{.client = client, .file = wanted->file};
   });
 }
 
-Status Store::receive_state(const std::string& client, const Digest& file) {
+Result<Refusal> Store::receive_state(const std::string& client, const BlobName& file, UnixTime now) {
+  return transact(*database_, [&]() -> Result<Refusal> {
+    ZKAPEX_TRY(const bool kept, any_row(*database_,
+                                        "UPDATE carried SET here = $3 WHERE client = $1 AND sha256 = $2 "
+                                        "AND here IN ($3, $4) RETURNING 1",
+                                        {client, sql(file.sha256), kHere, kExpected}));
+    if (kept) return Refusal::kNone;
+    // It took so long that the file was removed since, or is being removed: it may be there again.
+    ZKAPEX_CHECK(leave_for_removal(*database_, file, client, now + kLongestUpload));
+    return Refusal::kRemoving;
+  });
+}
+
+Status Store::lose_state(const std::string& client, const Digest& file) {
   return transact(*database_, [&]() -> Status {
-    ZKAPEX_CHECK(database_->run("UPDATE carried SET here = 1 WHERE client = $1 AND sha256 = $2", {client, sql(file)}));
+    ZKAPEX_CHECK(database_->run("UPDATE carried SET here = 0 WHERE client = $1 AND sha256 = $2", {client, sql(file)}));
     return Done{};
   });
 }

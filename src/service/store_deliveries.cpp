@@ -95,7 +95,7 @@ Result<TakenDelivery> Store::announce(const Announcement& announcement, UnixTime
     if (refusal == Refusal::kNone) {
       ZKAPEX_TRY(refusal, too_many(*database_, announcement, now));
     }
-    ZKAPEX_TRY(const bool going, is_being_removed(*database_, announcement.file.sha256, announcement.client));
+    ZKAPEX_TRY(const bool going, is_being_removed(*database_, announcement.file.sha256, announcement.client, now));
     if (refusal == Refusal::kNone && going) refusal = Refusal::kRemoving;
     if (refusal != Refusal::kNone) return TakenDelivery{.refusal = refusal, .delivery = {}};
     ZKAPEX_CHECK(database_->run(
@@ -119,6 +119,8 @@ Result<TakenDelivery> Store::receive(const Digest& id, const Bytes& receipt, Uni
     const Announcement& announced = present->announced;
     ZKAPEX_TRY(const Refusal refusal, Gate(*this, announced, now).check());
     if (refusal != Refusal::kNone) return TakenDelivery{.refusal = refusal, .delivery = {}};
+    ZKAPEX_TRY(const bool going, is_being_removed(*database_, announced.file.sha256, announced.client, now));
+    if (going) return TakenDelivery{.refusal = Refusal::kRemoving, .delivery = {}};
     ZKAPEX_TRY(const std::vector<BlobName> missing, missing_state(announced));
     if (!missing.empty()) return TakenDelivery{.refusal = Refusal::kNoState, .delivery = {}};
     ZKAPEX_TRY(const int64_t queued, queue_entry(*database_, announced.entry));

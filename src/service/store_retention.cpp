@@ -76,9 +76,9 @@ Status leave_all_for_removal(Database& database, std::string_view table, std::st
   return Done{};
 }
 
-Result<bool> is_being_removed(Database& database, const Digest& file, const std::string& client) {
-  return any_row(database, "SELECT 1 FROM removals WHERE removing IS NOT NULL AND (sha256 = $1 OR client = $2)",
-                 {sql(file), client});
+Result<bool> is_being_removed(Database& database, const Digest& file, const std::string& client, UnixTime now) {
+  return any_row(database, "SELECT 1 FROM removals WHERE removing > $3 AND (sha256 = $1 OR client = $2)",
+                 {sql(file), client, now - kRemovalLease});
 }
 
 Result<size_t> Store::expire(const Expiry& expiry, UnixTime now) {
@@ -109,6 +109,7 @@ Result<std::vector<BlobName>> Store::claim_removals(size_t limit, UnixTime now) 
                all_rows<BlobName>(*database_,
                                   "SELECT DISTINCT r.sha256, r.bytes FROM removals r WHERE r.due <= $1 AND "
                                   "(r.removing IS NULL OR r.removing <= $2) AND NOT EXISTS "
+                                  "(SELECT 1 FROM removals o WHERE o.sha256 = r.sha256 AND o.due > $1) AND NOT EXISTS "
                                   "(SELECT 1 FROM removals o JOIN deliveries u ON u.client = o.client "
                                   "WHERE o.sha256 = r.sha256 AND u.state = 'received') LIMIT $3",
                                   {now, now - kRemovalLease, sql(uint64_t{limit})}, read_blob_name));
@@ -128,15 +129,26 @@ Result<std::vector<BlobName>> Store::claim_removals(size_t limit, UnixTime now) 
   });
 }
 
-Status Store::end_removal(const BlobName& file, bool removed, UnixTime now) {
+Result<bool> Store::renew_removal(const BlobName& file, UnixTime claimed, UnixTime now) {
+  return transact(*database_, [&] {
+    return any_row(*database_, "UPDATE removals SET removing = $3 WHERE sha256 = $1 AND removing = $2 RETURNING 1",
+                   {sql(file.sha256), claimed, now});
+  });
+}
+
+Status Store::end_removal(const BlobName& file, UnixTime claimed, bool removed) {
   constexpr UnixTime kLater = 3600;
   return transact(*database_, [&]() -> Status {
-    if (removed) {
-      ZKAPEX_CHECK(database_->run("DELETE FROM removals WHERE sha256 = $1", {sql(file.sha256)}));
-    } else {
-      ZKAPEX_CHECK(database_->run("UPDATE removals SET removing = NULL, due = $2 WHERE sha256 = $1",
-                                  {sql(file.sha256), now + kLater}));
+    if (!removed) {  // a store that is far away may yet do it: nobody writes the file until the claim has run out
+      ZKAPEX_CHECK(database_->run("UPDATE removals SET due = $3 WHERE sha256 = $1 AND removing = $2",
+                                  {sql(file.sha256), claimed, claimed + kLater}));
+      return Done{};
     }
+    // What was left again since is due again.
+    ZKAPEX_CHECK(database_->run("DELETE FROM removals WHERE sha256 = $1 AND removing = $2 AND due <= $2",
+                                {sql(file.sha256), claimed}));
+    ZKAPEX_CHECK(database_->run("UPDATE removals SET removing = NULL WHERE sha256 = $1 AND removing = $2",
+                                {sql(file.sha256), claimed}));
     return Done{};
   });
 }

@@ -52,7 +52,8 @@ inline constexpr UnixTime kLongestUpload = 86'400;
 [[nodiscard]] Status leave_all_for_removal(Database& database, std::string_view table, std::string_view which,
                                            const std::string& client, UnixTime due);
 // Just now, or some other file of that client.
-[[nodiscard]] Result<bool> is_being_removed(Database& database, const Digest& file, const std::string& client);
+[[nodiscard]] Result<bool> is_being_removed(Database& database, const Digest& file, const std::string& client,
+                                            UnixTime now);
 // One change at a time of one client, and of windows with updates.
 [[nodiscard]] Status hold_client(Database& database, const std::string& client);
 // Where clients carry their state: what the delivery is verified against.

@@ -348,6 +348,21 @@ TEST_P(StoreTest, MigratesOnceAndRefusesANewerSchema) {
   EXPECT_NE(refusal(Store::open(address_)).find("newer zkapex"), std::string::npos);
 }
 
+TEST_P(StoreTest, AnEarlierSchemaIsMigrated) {
+  enrol(store_, "a");
+  auto database = *open_database(address_);
+  ASSERT_TRUE(database->begin().ok());
+  for (const char* statement : {"DROP TABLE removals", "DROP TABLE carried", "DROP INDEX client_keys_client",
+                                "DELETE FROM schema_steps WHERE version > 2"})
+    ASSERT_TRUE(database->run(statement, {}).ok()) << statement;
+  ASSERT_TRUE(database->commit().ok());
+  auto migrated = Store::open(address_);
+  ASSERT_TRUE(migrated.ok()) << refusal(migrated);
+  EXPECT_TRUE((*migrated->client("a")).has_value());
+  EXPECT_TRUE(migrated->let_go(blob_of("file"), "a", 10).ok());
+  EXPECT_EQ(migrated->claim_removals(10, 10)->size(), 1U);
+}
+
 TEST_P(StoreTest, WhatFailsInATransactionLeavesNothing) {
   auto database = *open_database(address_);
   const Status failed = transact(*database, [&]() -> Status {

@@ -79,6 +79,7 @@ Result<size_t> Worker::run_once() {
     return out;
   }();
   if (!conclusions) {
+    for (const Case& one : cases) ZKAPEX_CHECK(look_for_state(one.job.delivery.announced));
     for (const Case& one : cases) ZKAPEX_CHECK(store_.fail(one.job, conclusions.error().message, clock_()));
     return jobs.size();
   }
@@ -87,6 +88,17 @@ Result<size_t> Worker::run_once() {
     ZKAPEX_CHECK(store_.conclude(*conclusions, clock_()));
   }
   return jobs.size();
+}
+
+Status Worker::look_for_state(const Announcement& delivery) {
+  if (!settings_.carried) return Done{};
+  ZKAPEX_TRY(const std::vector<BlobName> files, store_.state_of(delivery, true));
+  for (const BlobName& file : files) {
+    if (!blobs_->read(file)) {
+      ZKAPEX_CHECK(store_.lose_state(delivery.client, file.sha256));
+    }
+  }
+  return Done{};
 }
 
 }  // namespace zkapex

@@ -30,6 +30,9 @@ class Worker {
   [[nodiscard]] Result<size_t> run_once();
 
  private:
+  // Of what the client brought along: files that cannot be read are asked for again.
+  [[nodiscard]] Status look_for_state(const Announcement& delivery);
+
   Worker(Store store, Blobs& blobs, SigningKey key, WorkerSettings settings, Clock clock,
          std::unique_ptr<Deployment> deployment, std::optional<BaseRows> base)
       : store_(std::move(store)),

@@ -150,10 +150,10 @@ class WorkerTest : public OnBothEngines {
     for (const BlobName& file : *missing) {
       const auto found = std::ranges::find_if(*own, [&](const Bytes& one) { return sha256(one) == file.sha256; });
       ASSERT_NE(found, own->end());
-      const auto expected = store_.expect_state(wanted.id, file.sha256, now_);
+      const auto expected = store_.expect_state(wanted.id, file, now_);
       EXPECT_EQ(name(expected->refusal), "none");
       EXPECT_EQ(*put_blob(*blobs_, *found), expected->file);
-      EXPECT_TRUE(store_.receive_state(wanted.client, file.sha256).ok());
+      EXPECT_EQ(name(*store_.receive_state(wanted.client, file, now_)), "none");
       ++brought_;
     }
   }
@@ -360,7 +360,7 @@ TEST_P(WorkerTest, FollowsAClientThatCarriesItsState) {
   carried_ = true;
   follow_a_client_that_learns_on();
   EXPECT_EQ(brought_, 2 + 4 * 3);
-  for (int round = 0; round < 20; ++round) ASSERT_TRUE(remove_expired(store_, *blobs_, 90, 10).ok());
+  for (int round = 0; round < 20; ++round) ASSERT_TRUE(remove_expired(store_, *blobs_, 90, [] { return 10; }).ok());
   const std::vector<ModelState> models = *store_.models(std::string(32, 'd'));
   for (const ModelState& model : models) {
     EXPECT_FALSE(*blobs_->has(model.model));
