@@ -13,9 +13,9 @@ namespace {
 // Shares of `bench window`'s CPU time (docs/performance.md), in units of the rates: a weight's part of the proof, of
 // that an entry's of its block, and an entry's part of the operator; a generator's part of an opening, and a point's of
 // a verification; an entry's part of a registration.
-constexpr double kWeightProducts = 85, kEntryProducts = 0.07, kOperatorProducts = 0.19;
+constexpr double kWeightProducts = 60, kEntryProducts = 0.07, kOperatorProducts = 0.19;
 constexpr double kOpeningEntries = 60, kVerifiedEntries = 30;
-constexpr double kRegisteredEntries = 0.75;
+constexpr double kRegisteredEntries = 0.3;
 
 uint64_t kept_vectors(const ProofShape& shape) {  // and their folded halves
   return shape.pairs * shape.row_length * sizeof(Scalar) * 3 / 2;
@@ -30,11 +30,9 @@ double thread_seconds() {
 
 double seconds(double nanoseconds, ThreadPool& pool) { return nanoseconds * 1e-9 / pool.size(); }
 
-}  // namespace
-
-Rates Rates::measure() {
+Rates measure_once() {
   Rates out;
-  constexpr size_t kProducts = 1 << 15, kRows = 1 << 12, kEntries = 16;
+  constexpr size_t kProducts = 1 << 15, kRows = 1 << 12, kEntries = 32;
   double start = thread_seconds();
   Scalar x = Scalar::from_u64(3), y = Scalar::from_u64(5);
   for (size_t k = 0; k < kProducts / 2; ++k) {
@@ -51,6 +49,14 @@ Rates Rates::measure() {
   (void)commit_rows_var(points, {bytes.data(), kRows, kEntries, kEntries, 8}, alone);
   out.entry = (thread_seconds() - start) * 1e9 / (kRows * kEntries);
   return out;
+}
+
+}  // namespace
+
+// Twice: the first time pages and caches are new.
+Rates Rates::measure() {
+  const Rates first = measure_once(), second = measure_once();
+  return {.product = std::min(first.product, second.product), .entry = std::min(first.entry, second.entry)};
 }
 
 Estimate estimate_window(const Deployment& deployment, const WindowPlan& plan, uint64_t masked, ThreadPool& pool,
