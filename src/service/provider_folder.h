@@ -27,7 +27,7 @@ struct ProviderSettings {
   std::string address = "127.0.0.1", admin_address = "127.0.0.1";
   uint16_t port = 8470, admin_port = 8471;
   std::string tls_certificate, tls_key;  // PEM, of the public listener; empty: plain HTTP
-  bool carried = false;                  // clients keep their records, and send them along
+  bool carried = false;                  // clients send their records along: by the deployment's statement
   uint64_t retention_days = 90;
   uint64_t verdict_seconds = 86'400;
   uint64_t cosignatures = 0;     // that a checkpoint needs before it is published
