@@ -66,7 +66,9 @@ Result<Alignments> measure_alignments(const Model& model, const Model& exact, co
 std::vector<TableColumn> drift_columns() {
   return {{"drift/matrices", "furthest matrix, of its norm", Unit::kPlain},
           {"drift/vectors", "furthest bias or gain, rms", Unit::kScientific},
-          {"drift/added", "largest branch, rms", Unit::kScientific}};
+          {"drift/added", "largest branch, rms", Unit::kScientific},
+          {"drift/head", "classifier, of its norm", Unit::kPlain},
+          {"drift/head_bias", "its bias, rms", Unit::kScientific}};
 }
 
 }  // namespace zkapex

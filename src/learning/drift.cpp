@@ -25,11 +25,14 @@ Result<Drift> drift_from(const Model& base, const Model& model) {
       const Tensor* before = base.parameters().find(parameter.name);
       if (!before || before->sizes() != now.sizes()) return error("'{}' is in only one of the models", parameter.name);
       const Tensor then = before->to(at::kDouble), moved = now - then;
+      const bool head = parameter.name.starts_with("classifier.");
       if (is_matrix(now)) {
+        double& furthest = head ? out.head : out.matrices;
         const double whole = root_mean_square(then);
-        if (whole > 0) out.matrices = std::max(out.matrices, root_mean_square(moved) / whole);
+        if (whole > 0) furthest = std::max(furthest, root_mean_square(moved) / whole);
       } else {
-        out.vectors = std::max(out.vectors, root_mean_square(moved));
+        double& furthest = head ? out.head_bias : out.vectors;
+        furthest = std::max(furthest, root_mean_square(moved));
       }
     }
     for (const AdapterBranch& branch : model.adapters()) {
