@@ -134,12 +134,12 @@ class Anchor(WithWorld):
 
     def test_added_tensors_are_small_and_named(self):
         small = self.model("small.safetensors", {}, {"adapter.down": ((2, 12), [0.05] * 24)})
-        large = self.model("large.safetensors", {}, {"adapter.down": ((2, 12), [0.15] * 24)})
+        large = self.model("large.safetensors", {}, {"adapter.down": ((2, 12), [0.3] * 24)})
         base = self.root / "theta0.safetensors"
         report = self.told(*self.deploy("--base", base, model=small))
         self.assertEqual(report["added_tensors"], ["adapter.down"])
         arguments = {"deployment": self.scratch / "d.zka", "store": self.store(small)}
-        self.check_refused(zkapex(*self.register(large, **arguments)), "adapter.down", "by 0.15", "allows 0.1")
+        self.check_refused(zkapex(*self.register(large, **arguments)), "adapter.down", "by 0.3", "allows 0.25")
         admitted, window = self.verdicts(small, base=None)
         for lines in (admitted["registrations"][0]["not_proved"], window["not_proved"]):
             self.assertEqual([line for line in lines if "does not have" in line][0].split(": ")[1], "adapter.down")
