@@ -23,7 +23,7 @@ void read_objective(ConfigReader& reader, std::string_view key, RehearsalSetting
     ConfigReader inner(part, where);
     inner.read("ratio", out.ratio).read("pull", out.pull).read("rate", out.rate).read("weight", out.weight);
     inner.require(Decimal::parse(out.ratio).ok(), "ratio", "must be a decimal number in quotes");
-    inner.require(out.pull > 0 && out.pull <= Guidance::kMaxPull, "pull", "must be positive");
+    inner.require(out.pull > 0 && out.pull <= Guidance::kMaxPull, "pull", "must be from 1 to 2^40");
     inner.require(out.rate > 0 && out.weight > 0, "rate", "and weight must be positive");
     return inner.finish();
   });
