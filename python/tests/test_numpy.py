@@ -26,6 +26,7 @@ import numpy
 import zkapex
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src/capi"))
+import docstrings  # noqa: E402
 import made_up_log  # noqa: E402
 
 NAME = "layers.0.mlp.fc1.weight"
@@ -255,6 +256,31 @@ class WithNumPy(unittest.TestCase):
         (self.here / "y").write_bytes(b"nothing of the kind")
         with self.assertRaisesRegex(zkapex.Error, "no safetensors"):
             zkapex.read_safetensors(self.here / "y")
+
+    def test_examples_of_docstrings(self):
+        world = self.here / "world"
+        world.mkdir()
+        for name in ("theta0.safetensors", "theta.safetensors"):
+            (world / name).write_bytes((self.root / name).read_bytes())
+        (world / "S.safetensors").write_bytes((self.root / "scores.safetensors").read_bytes())
+        made_up_log.write(world)
+        deployment = zkapex.Deployment.make(world / "theta0.safetensors", world / "deployment.zka", preset="vit")
+        with zkapex.CurvatureWriter(deployment, world / "store.zka") as store:
+            store.gradients(self.gradients)
+        request = zkapex.Request.make(deployment, world / "psi.zka", window="2026-11", scores=world / "S.safetensors",
+                                      ratio="0.04")
+        client = zkapex.Client.register(deployment, world / "theta.safetensors", world / "store.zka", "alice",
+                                        world / "alice", base=world / "theta0.safetensors")
+        zkapex.Ledger(world / "ledger", deployment, base=world / "theta0.safetensors").admit(client.registration)
+
+        def names():
+            return {"zkapex": zkapex, "numpy": numpy, "deployment": deployment, "request": request,
+                    "client": zkapex.Client("alice"), "per_sample": {NAME: self.gradients},
+                    "ledger": zkapex.Ledger("ledger", deployment, base="theta0.safetensors")}
+
+        docstrings.check(self, zkapex, world, names, {
+            "zkapex": ["deployment.zka", "psi.zka", "alice", "ledger"], "CurvatureWriter": ["store.zka"],
+            "Ledger": ["ledger"]})
 
 
 if __name__ == "__main__":
