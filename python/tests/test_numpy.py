@@ -11,8 +11,10 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
 from pathlib import Path
+from unittest import mock
 
 PROGRAM = sys.argv.pop()
 if sys.argv[-1] == "--installed":
@@ -194,6 +196,29 @@ class WithNumPy(unittest.TestCase):
             self.register("carol", session=session)
         self.assertFalse((self.here / "carol").exists())
         self.register("carol")
+
+    def test_progress_is_shown_by_tqdm_where_that_is_installed(self):
+        bars = []
+
+        class Bar:
+            def __init__(self, total, desc):
+                self.total, self.stage, self.n, self.closed = total, desc, 0, False
+                bars.append(self)
+
+            def update(self, parts):
+                self.n += parts
+
+            def close(self):
+                self.closed = True
+
+        installed = {"tqdm": types.SimpleNamespace(), "tqdm.auto": types.SimpleNamespace(tqdm=Bar)}
+        with mock.patch.dict(sys.modules, installed):
+            with zkapex.Session(progress=True) as session:
+                self.register("dora", session=session)
+        self.assertEqual([(bar.stage, bar.closed) for bar in bars], [("reading", True), ("registering", True)])
+        self.assertEqual(bars[-1].n, bars[-1].total)
+        with mock.patch.dict(sys.modules, {"tqdm": None, "tqdm.auto": None}), zkapex.Session(progress=True) as session:
+            self.register("emil", session=session)
 
     def test_other_threads_run_meanwhile_and_have_sessions_of_their_own(self):
         ticks, clients = [], []
