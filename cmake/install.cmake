@@ -6,6 +6,13 @@ if(ZKAPEX_PROGRAMS)
   endif()
   install(FILES ${CMAKE_BINARY_DIR}/zkapex.1 TYPE MAN PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ
     RENAME man1/zkapex.1)
+  # Those beside it have their commands in its manual.
+  foreach(beside zkapex-network zkapex-learning)
+    if(TARGET ${beside})
+      file(WRITE ${CMAKE_BINARY_DIR}/${beside}.1 ".so man1/zkapex.1\n")
+      install(FILES ${CMAKE_BINARY_DIR}/${beside}.1 TYPE MAN RENAME man1/${beside}.1)
+    endif()
+  endforeach()
   # The agent for a user's systemd.
   foreach(unit zkapex-agent zkapex-agent-once)
     configure_file(systemd/${unit}.service.in ${CMAKE_BINARY_DIR}/systemd/${unit}.service @ONLY)

@@ -11,8 +11,10 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
 from pathlib import Path
+from unittest import mock
 
 PROGRAM = sys.argv.pop()
 if sys.argv[-1] == "--installed":
@@ -26,6 +28,7 @@ import numpy
 import zkapex
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src/capi"))
+import docstrings  # noqa: E402
 import made_up_log  # noqa: E402
 
 NAME = "layers.0.mlp.fc1.weight"
@@ -194,6 +197,29 @@ class WithNumPy(unittest.TestCase):
         self.assertFalse((self.here / "carol").exists())
         self.register("carol")
 
+    def test_progress_is_shown_by_tqdm_where_that_is_installed(self):
+        bars = []
+
+        class Bar:
+            def __init__(self, total, desc):
+                self.total, self.stage, self.n, self.closed = total, desc, 0, False
+                bars.append(self)
+
+            def update(self, parts):
+                self.n += parts
+
+            def close(self):
+                self.closed = True
+
+        installed = {"tqdm": types.SimpleNamespace(), "tqdm.auto": types.SimpleNamespace(tqdm=Bar)}
+        with mock.patch.dict(sys.modules, installed):
+            with zkapex.Session(progress=True) as session:
+                self.register("dora", session=session)
+        self.assertEqual([(bar.stage, bar.closed) for bar in bars], [("reading", True), ("registering", True)])
+        self.assertEqual(bars[-1].n, bars[-1].total)
+        with mock.patch.dict(sys.modules, {"tqdm": None, "tqdm.auto": None}), zkapex.Session(progress=True) as session:
+            self.register("emil", session=session)
+
     def test_other_threads_run_meanwhile_and_have_sessions_of_their_own(self):
         ticks, clients = [], []
         done = threading.Event()
@@ -255,6 +281,31 @@ class WithNumPy(unittest.TestCase):
         (self.here / "y").write_bytes(b"nothing of the kind")
         with self.assertRaisesRegex(zkapex.Error, "no safetensors"):
             zkapex.read_safetensors(self.here / "y")
+
+    def test_examples_of_docstrings(self):
+        world = self.here / "world"
+        world.mkdir()
+        for name in ("theta0.safetensors", "theta.safetensors"):
+            (world / name).write_bytes((self.root / name).read_bytes())
+        (world / "S.safetensors").write_bytes((self.root / "scores.safetensors").read_bytes())
+        made_up_log.write(world)
+        deployment = zkapex.Deployment.make(world / "theta0.safetensors", world / "deployment.zka", preset="vit")
+        with zkapex.CurvatureWriter(deployment, world / "store.zka") as store:
+            store.gradients(self.gradients)
+        request = zkapex.Request.make(deployment, world / "psi.zka", window="2026-11", scores=world / "S.safetensors",
+                                      ratio="0.04")
+        client = zkapex.Client.register(deployment, world / "theta.safetensors", world / "store.zka", "alice",
+                                        world / "alice", base=world / "theta0.safetensors")
+        zkapex.Ledger(world / "ledger", deployment, base=world / "theta0.safetensors").admit(client.registration)
+
+        def names():
+            return {"zkapex": zkapex, "numpy": numpy, "deployment": deployment, "request": request,
+                    "client": zkapex.Client("alice"), "per_sample": {NAME: self.gradients},
+                    "ledger": zkapex.Ledger("ledger", deployment, base="theta0.safetensors")}
+
+        docstrings.check(self, zkapex, world, names, {
+            "zkapex": ["deployment.zka", "psi.zka", "alice", "ledger"], "CurvatureWriter": ["store.zka"],
+            "Ledger": ["ledger"]})
 
 
 if __name__ == "__main__":

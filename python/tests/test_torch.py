@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 import unittest
+from collections import OrderedDict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +24,7 @@ import torch
 import transformers
 from torch.nn import functional as F
 
+import docstrings
 import zkapex
 import zkapex.torch as zt
 
@@ -234,6 +236,22 @@ class Stories(WithFolder):
             zt.save({n: t.double() / 3 for n, t in zt.tensors_of(model).items()}, self.here / "third.safetensors")
             zt.load_into(model, self.here / "third.safetensors", exact=True)
 
+    def test_a_checkpoint_of_the_hub_in_bf16_and_shards_goes_through_a_window(self):
+        base = tiny("opt").to(torch.bfloat16)
+        base.save_pretrained(self.here / "hub", max_shard_size="4KB")
+        model = copy.deepcopy(base)
+        _, request, _ = self.story(base, model, tokens())  # the same model, in memory
+        deployment = zkapex.Deployment(self.here / "d.zka")
+        client = zkapex.Client.register(deployment, self.here / "hub", self.here / "store.zka", "bob",
+                                        self.here / "bob", base=self.here / "hub")
+        ledger = zkapex.Ledger(self.here / "ledger", deployment, base=self.here / "hub")
+        self.assertTrue(ledger.admit(client.registration))
+        client.unlearn(request, self.here / "bob.safetensors", self.here / "bob.zka")
+        self.assertTrue(ledger.verify(request, self.here / "bob.zka"))
+        for name, tensor in zkapex.read_safetensors(self.here / "bob.safetensors").items():
+            mine = torch.tensor(numpy.array(tensor)).to(torch.bfloat16)
+            self.assertTrue(torch.equal(mine, zt.tensors_of(model)[name]), name)
+
     def test_tied_weights_are_there_once(self):
         names = zt.tensors_of(tiny("opt")).keys()
         self.assertIn("model.decoder.embed_tokens.weight", names)
@@ -288,6 +306,37 @@ class Stories(WithFolder):
         zt.load_into(model, self.here / "tried.safetensors")
         with torch.no_grad():
             self.assertLess(model(**forget).logits.softmax(-1)[:, 0].mean(), before)
+
+    def test_examples_of_docstrings(self):
+        torch.manual_seed(0)
+        mlp = OrderedDict(fc1=torch.nn.Linear(16, 8), act=torch.nn.ReLU(), fc2=torch.nn.Linear(8, 4))
+        layer = OrderedDict(mlp=torch.nn.Sequential(mlp))
+        theta0 = torch.nn.Sequential(OrderedDict(layers=torch.nn.Sequential(torch.nn.Sequential(layer))))
+        samples = torch.utils.data.TensorDataset(torch.randn(64, 16), torch.arange(64) % 4)
+        loader = torch.utils.data.DataLoader(samples, batch_size=32)
+        world = self.here / "world"
+        world.mkdir()
+        zt.save(theta0, world / "theta0.safetensors")
+        deployment = zt.Deployment.from_model(theta0, world / "deployment.zka")
+        zt.fisher(theta0, loader, deployment, world / "store.zka")
+        zt.save_scores(zt.saliency(theta0, loader, deployment), world / "S.safetensors")
+        request = zt.Request.make(deployment, world / "psi.zka", window="2026-11", scores=world / "S.safetensors",
+                                  ratio="0.05")
+        client = zt.register(theta0, deployment, "alice", world / "alice", curvature=world / "store.zka", base=theta0)
+        zt.Ledger(world / "ledger", deployment, base=world / "theta0.safetensors").admit(client.registration)
+        with torch.no_grad():
+            before = [theta0(samples[:][0]).softmax(-1)]
+
+        def names():
+            return {"zt": zt, "zkapex": zkapex, "torch": torch, "F": F, "DataLoader": torch.utils.data.DataLoader,
+                    "theta0": theta0, "model": copy.deepcopy(theta0), "loader": loader, "personal": samples,
+                    "forget": [samples[3::4]], "deployment": deployment, "request": request,
+                    "client": zt.Client("alice"), "ledger": zt.Ledger("ledger", deployment, base="theta0.safetensors"),
+                    "kept": samples[:][0], "forgotten": samples[3::4][0], "before": before}
+
+        docstrings.check(self, zt, world, names, {
+            "zkapex.torch": ["deployment.zka", "store.zka", "alice*"], "fisher": ["store.zka"],
+            "rehearse": ["psi.zka"]})
 
 
 if __name__ == "__main__":

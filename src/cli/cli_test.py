@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 
 PROGRAM = sys.argv.pop()
 # Figures of an instrumented program mean nothing, and what is measured is tested elsewhere.
@@ -75,6 +76,9 @@ class Cli(unittest.TestCase):
         self.assertIn("receipt", run.stdout)
         self.check_refused(zkapex("agent"), "zkapex agent --help")
         self.check_refused(zkapex("agnet"), "did you mean zkapex agent?")
+
+    @unittest.skipIf(Path(PROGRAM).read_bytes().startswith(b"#!"), "the program is a script that runs it elsewhere")
+    def test_the_program_beside_it_is_missing(self):
         with tempfile.TemporaryDirectory() as folder:
             alone = subprocess.run([shutil.copy(PROGRAM, folder), "agent", "status"], capture_output=True, text=True, timeout=60)
             self.check_refused(alone, f"{folder}/zkapex-network", "No such file")

@@ -26,7 +26,11 @@ class Client:
     def register(cls, deployment: Deployment | PathLike, model: PathLike, curvature: PathLike, client: str,
                  folder: PathLike, *, base: PathLike | None = None, force: bool = False,
                  session: Session | None = None) -> Client:
-        """Commits to a model and its curvature: ``zkapex register``. Send ``registration`` to the provider."""
+        """Commits to a model and its curvature: ``zkapex register``. Send ``registration`` to the provider.
+
+        >>> bob = zkapex.Client.register(deployment, "theta.safetensors", "store.zka", "bob", "bob",
+        ...                              base="theta0.safetensors")
+        """
         path = deployment.path if isinstance(deployment, Deployment) else deployment
         given = options(RegisterOptions, deployment=path, model=model, curvature=curvature, base=base, client=client,
                         output=folder, force=force)
@@ -49,7 +53,11 @@ class Client:
     def try_request(self, request: Request | PathLike, model_output: PathLike | None = None, *,
                     model: PathLike | None = None, curvature: PathLike | None = None,
                     max_guide: Union[str, float] = "0.5", session: Session | None = None) -> dict[str, Any]:
-        """What a request would do, without a proof: ``zkapex unlearn --dry-run``."""
+        """What a request would do, without a proof: ``zkapex unlearn --dry-run``.
+
+        >>> client.try_request("psi.zka")["rules_hold"]
+        True
+        """
         given = options(UnlearnOptions, client=self.folder, request=_path(request), model_output=model_output,
                         model=model, curvature=curvature, max_guide=max_guide, dry_run=True)
         return session_or_default(session).call("unlearn", given)[1]

@@ -17,11 +17,27 @@ Progress = Callable[[str, int, int], None]
 
 
 class Error(Exception):
-    """Bad input, or a machine that failed. The text is the sentence that the command would print."""
+    """Bad input, or a machine that failed. The text is the sentence that the command would print.
+
+    >>> try:
+    ...     zkapex.Deployment("nothing.zka")
+    ... except zkapex.Error as error:
+    ...     print(error)
+    cannot read nothing.zka: No such file or directory
+    """
 
 
 class Cancelled(Error):
-    """The progress function stopped the step; nothing was written."""
+    """The progress function stopped the step; nothing was written. An exception of its own comes out as itself.
+
+    >>> def progress(stage, done, total):
+    ...     raise zkapex.Cancelled("the battery is low")
+    >>> try:
+    ...     client.unlearn("psi.zka", "unlearned.safetensors", "proof.zka", session=zkapex.Session(progress=progress))
+    ... except zkapex.Cancelled as reason:
+    ...     print(reason)
+    the battery is low
+    """
 
 
 class Buffer(Structure):
@@ -102,7 +118,11 @@ library = _load()
 
 
 def version() -> str:
-    """The version of the library: ``"0.1.0"``."""
+    """The version of the library.
+
+    >>> zkapex.version()
+    '0.1.0'
+    """
     return library.zkapex_version().decode()
 
 

@@ -16,7 +16,11 @@ Data = Union[bytes, bytearray, memoryview, PathLike]
 
 @dataclass(frozen=True)
 class CoveredTensor:
-    """A tensor that unlearning reaches, and where its Fisher blocks are among all of them."""
+    """A tensor that unlearning reaches, and where its Fisher blocks are among all of them.
+
+    >>> for tensor in deployment.covered:
+    ...     print(tensor.name, tensor.shape, tensor.blocks)
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -27,7 +31,12 @@ class CoveredTensor:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Accepted, or rejected for a reason. True where it is accepted."""
+    """Accepted, or rejected for a reason. True where it is accepted.
+
+    >>> verdict = ledger.verify(request, b"not a proof")
+    >>> bool(verdict), verdict.reason
+    (False, 'file')
+    """
 
     accepted: bool
     report: dict[str, Any] = field(repr=False)
@@ -76,7 +85,10 @@ class Deployment(Handle):
              cap: str | int = "4", anchor: str | float = "0.4", drift: str | float | None = None,
              added: str | float | None = None, no_anchor: bool = False, allow_loose: bool = False, force: bool = False,
              session: Session | None = None) -> Deployment:
-        """Writes a deployment file for models like this one, and opens it: ``zkapex deploy``."""
+        """Writes a deployment file for models like this one, and opens it: ``zkapex deploy``.
+
+        >>> made = zkapex.Deployment.make("theta0.safetensors", "made.zka", cover=["layers.{i}.mlp.fc1.weight"])
+        """
         given = options(DeployOptions, model=model, output=output, preset=preset, base=base, block=block,
                         row_length=row_length, bits=bits, floor=floor, fraction_bits=fraction_bits, width=width,
                         error=error, cap=cap, anchor=None if no_anchor else anchor, drift=drift, added=added,
@@ -109,7 +121,12 @@ class Deployment(Handle):
 
 
 class Request(Handle):
-    """What the provider asks of all clients in one window: which weights go, and where the others are drawn."""
+    """What the provider asks of all clients in one window: which weights go, and where the others are drawn.
+
+    >>> request = zkapex.Request("psi.zka", deployment)
+    >>> request.window
+    '2026-11'
+    """
 
     def __init__(self, path: PathLike, deployment: Deployment, *, session: Session | None = None) -> None:
         super().__init__(0)
@@ -124,7 +141,11 @@ class Request(Handle):
              guide_scale: float = 1.0, pull: int | None = None, progress: str | float | None = None,
              distance: str | float | None = None, distance_removed: str | float | None = None, nonce: str | None = None,
              force: bool = False, session: Session | None = None) -> Request:
-        """Writes a request file and opens it: ``zkapex mask``. Ratios may be texts, to be exact."""
+        """Writes a request file and opens it: ``zkapex mask``. Ratios may be texts, to be exact.
+
+        >>> made = zkapex.Request.make(deployment, "next.zka", window="2026-12", scores="S.safetensors", ratio="0.1",
+        ...                            after=request)
+        """
         if isinstance(after, Request):
             after = after.path
         given = options(RequestOptions, deployment=deployment.path, output=output, window=window, scores=scores,
@@ -168,7 +189,11 @@ class Ledger:
 
     def verify_batch(self, request: Request, proofs: Sequence[Data], *,
                      session: Session | None = None) -> list[Verdict]:
-        """Many proofs of one window, settled by one multiplication; verdicts in their order."""
+        """Many proofs of one window, settled by one multiplication; verdicts in their order.
+
+        >>> [verdict.reason for verdict in ledger.verify_batch(request, [b"not a proof", b"nor this"])]
+        ['file', 'file']
+        """
         kept = [buffer_of(bytes_of(proof)) for proof in proofs]
         buffers = (Buffer * len(kept))(*(buffer for buffer, _ in kept))
         verdicts = (c_int * len(kept))()

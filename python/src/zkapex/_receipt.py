@@ -11,7 +11,12 @@ from ._provider import Data, bytes_of
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a receipt shows. True where it proves that its entry is in the log, whatever the entry says."""
+    """What a receipt shows. True where it proves that its entry is in the log, whatever the entry says.
+
+    >>> shown = zkapex.check_receipt("verdict.tlog-proof", "policy", deployment="deployment.tlog-proof")
+    >>> shown.statement, shown.detail
+    ('verdict', None)
+    """
 
     proved: bool
     report: dict[str, Any] = field(repr=False)
@@ -49,6 +54,7 @@ def check_receipt(receipt: Data, policy: PathLike, *, deployment: Data | None = 
 
     >>> shown = zkapex.check_receipt("verdict.tlog-proof", "policy", deployment="deployment.tlog-proof")
     >>> shown.provider_checked and shown.passed
+    True
     """
     if deployment is not None and not len(bytes_of(deployment)):
         raise ValueError("the deployment's receipt is empty")

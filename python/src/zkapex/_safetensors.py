@@ -53,7 +53,11 @@ def write_pieces(path: PathLike, tensors: Iterable[tuple[str, str, tuple[int, ..
 
 
 def read_safetensors(path: PathLike) -> dict[str, numpy.ndarray]:
-    """The tensors of a file, mapped into memory, read-only. BF16, which NumPy has not, becomes float32."""
+    """The tensors of a file, mapped into memory, read-only. BF16, which NumPy has not, becomes float32.
+
+    >>> for name, array in zkapex.read_safetensors("theta.safetensors").items():
+    ...     print(name, array.shape, array.dtype)
+    """
     return {name: _as_array(dtype, shape, data) for name, dtype, shape, data in read_pieces(path)}
 
 

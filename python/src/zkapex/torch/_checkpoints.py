@@ -23,7 +23,11 @@ def adapted_layers(model: torch.nn.Module) -> list[torch.nn.Module]:
 
 @contextlib.contextmanager
 def merged(model: torch.nn.Module) -> Iterator[torch.nn.Module]:
-    """The model with the adapters of PEFT merged into its weights; afterwards it is what it was, bit for bit."""
+    """The model with the adapters of PEFT merged into its weights; afterwards it is what it was, bit for bit.
+
+    >>> with zt.merged(model):
+    ...     weights = {name: tensor.clone() for name, tensor in zt.tensors_of(model).items()}
+    """
     layers = adapted_layers(model)
     kept = [(m, {n: p.detach().clone() for n, p in m.base_layer.named_parameters()}) for m in layers]
     try:
@@ -46,7 +50,10 @@ def plain_name(name: str) -> str:
 
 def tensors_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     """The tensors of a model as its checkpoint has them: without adapters' own, and each of those that are tied once,
-    under the name that Hugging Face keeps. They are the model's own memory."""
+    under the name that Hugging Face keeps. They are the model's own memory.
+
+    >>> sum(tensor.numel() for tensor in zt.tensors_of(model).values())
+    """
     adapters = ("lora_", ".modules_to_save.", "prompt_encoder.")
     state = {plain_name(name): tensor for name, tensor in model.state_dict(keep_vars=True).items()
              if not any(part in name for part in adapters)}
@@ -64,7 +71,10 @@ def tensors_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 
 def save(model: torch.nn.Module | Mapping[str, torch.Tensor], path: PathLike) -> None:
-    """Writes a model, adapters merged, or a state dict, as one safetensors file."""
+    """Writes a model, adapters merged, or a state dict, as one safetensors file.
+
+    >>> zt.save(model, "model.safetensors")
+    """
     if isinstance(model, torch.nn.Module):
         with merged(model):
             return save(tensors_of(model), path)
@@ -75,7 +85,11 @@ def save(model: torch.nn.Module | Mapping[str, torch.Tensor], path: PathLike) ->
 def load_into(model: torch.nn.Module, path: PathLike, *, exact: bool = False) -> float:
     """Puts the tensors of a file into a model, in place, and returns the largest difference that rounding to the
     model's types made. With ``exact`` a difference is an error, and the model stays as it was. Adapters must be merged,
-    or there are none."""
+    or there are none.
+
+    >>> zt.load_into(model, "theta0.safetensors")
+    0.0
+    """
     state = tensors_of(model)
     read = {name: _tensor(dtype, shape, data) for name, dtype, shape, data in read_pieces(path)}
     if missing := state.keys() ^ read.keys():

@@ -25,7 +25,11 @@ DEFAULT_COVER = (
 
 
 def covered_names(model: torch.nn.Module, cover: str | Sequence[str] | None = None) -> list[str]:
-    """Names of the tensors that match one of the expressions, as a whole or behind a dot."""
+    r"""Names of the tensors that match one of the expressions, as a whole or behind a dot.
+
+    >>> zt.covered_names(model, r"mlp\.fc\d\.weight")
+    ['layers.0.mlp.fc1.weight', 'layers.0.mlp.fc2.weight']
+    """
     expressions = DEFAULT_COVER if cover is None else [cover] if isinstance(cover, str) else list(cover)
     names = [name for name, tensor in tensors_of(model).items() if tensor.is_floating_point()]
     out = []
@@ -40,15 +44,20 @@ def covered_names(model: torch.nn.Module, cover: str | Sequence[str] | None = No
 
 
 class Deployment(_provider.Deployment):
-    """A deployment, made from a model in memory."""
+    """A deployment, made from a model in memory.
+
+    >>> deployment = zt.Deployment("deployment.zka")
+    """
 
     @classmethod
     def from_model(cls, model: torch.nn.Module, output: PathLike, cover: str | Sequence[str] | None = None, *,
                    base: torch.nn.Module | PathLike | None = None, **options: Any) -> Deployment:
-        """Fixes layout and parameters for models like this one; ``options`` are those of ``zkapex.Deployment.make``.
+        r"""Fixes layout and parameters for models like this one; ``options`` are those of ``zkapex.Deployment.make``.
 
         ``cover``: regular expressions of names; without any, the linear maps of the MLPs of ViT, BERT, OPT, GPT-2 and
         Llama-like models. The base model that clients are anchored at is the model itself, unless ``base`` is another.
+
+        >>> made = zt.Deployment.from_model(model, "made.zka", cover=r"mlp\.fc1\.weight", block=16)
         """
         names = covered_names(model, cover)
         with tempfile.TemporaryDirectory() as folder:

@@ -15,7 +15,10 @@ Loss = Callable[[Callable[..., Any], Any], torch.Tensor]
 
 
 def default_loss(model: Callable[..., Any], batch: Any) -> torch.Tensor:
-    """A Hugging Face model's own loss where the batch is a mapping with labels, else cross entropy of a pair."""
+    """A Hugging Face model's own loss where the batch is a mapping with labels, else cross entropy of a pair.
+
+    >>> zt.default_loss(model, next(iter(loader)))
+    """
     if isinstance(batch, Mapping):
         if "labels" not in batch:
             raise Error("the batch has no labels: give a loss of your own")
@@ -71,6 +74,9 @@ def sample_gradients(model: torch.nn.Module, batch: Any, names: Sequence[str], l
                      chunk: int = 16, vectorize: bool = True) -> Iterator[list[torch.Tensor]]:
     """Of each chunk of a batch's samples, the gradients by the named weights: [samples, *shape], in the order of the
     names, each in the shape that the weight has (so that a Conv1D's are [inputs, outputs]).
+
+    >>> for first, second in zt.sample_gradients(model, next(iter(loader)), zt.covered_names(model)):
+    ...     print(first.square().sum((1, 2)))
 
     By ``torch.func``. ``vectorize=False`` takes sample after sample by plain autograd, for models that decide on their
     data. Dropout is off; afterwards every module is in the mode that it had.

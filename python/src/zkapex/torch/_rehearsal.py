@@ -42,7 +42,12 @@ def read_factors(path: PathLike, first: int, count: int) -> tuple[torch.Tensor, 
 
 class GuidedClient:
     """What the guided operator makes of a client, to be differentiated by the guide Δ: with A the client's curvature,
-    M the weights that the request removes and C the others, θ_C + (A_CC + t I)⁻¹ (A_CM θ_M + t Δ)."""
+    M the weights that the request removes and C the others, θ_C + (A_CC + t I)⁻¹ (A_CM θ_M + t Δ).
+
+    >>> none = {tensor.name: torch.zeros(tensor.shape) for tensor in deployment.covered}
+    >>> imagined = zt.GuidedClient(model, "store.zka", deployment, removed=none, pull=16129)
+    >>> zt.default_loss(imagined.after(none), next(iter(loader)))
+    """
 
     def __init__(self, model: torch.nn.Module, store: PathLike, deployment: _provider.Deployment,
                  removed: Mapping[str, torch.Tensor], pull: int) -> None:

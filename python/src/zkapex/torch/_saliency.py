@@ -18,6 +18,8 @@ def saliency(model: torch.nn.Module, loader: Iterable[Any], deployment: _provide
     """½ (F + damping) θ² − g θ of each covered weight: g is the mean gradient on these samples, F the mean of squares.
 
     The highest are removed by ``zkapex.Request.make(..., scores=...)``; ``save_scores`` writes the file.
+
+    >>> scores = zt.saliency(model, forget, deployment)
     """
     names = [tensor.name for tensor in deployment.covered]
     with merged(model):
@@ -38,5 +40,9 @@ def saliency(model: torch.nn.Module, loader: Iterable[Any], deployment: _provide
 
 
 def save_scores(scores: Mapping[str, torch.Tensor], path: PathLike) -> None:
-    """Scores as the file that a request is made from."""
+    """Scores as the file that a request is made from.
+
+    >>> zt.save_scores(zt.saliency(model, forget, deployment), "scores.safetensors")
+    >>> made = zt.Request.make(deployment, "made.zka", window="2026-12", scores="scores.safetensors", ratio="0.05")
+    """
     save(scores, path)

@@ -17,7 +17,11 @@ from ._checkpoints import adapted_layers, load_into, save
 
 @dataclass(frozen=True)
 class Proof:
-    """What a client sends for a window, and what was done to the model."""
+    """What a client sends for a window, and what was done to the model.
+
+    >>> proof = zt.unlearn(model, client, "psi.zka")
+    >>> len(proof.data), proof.report["rounding"]
+    """
 
     path: Path
     report: dict[str, Any]
@@ -45,7 +49,10 @@ def register(model: torch.nn.Module, deployment: Deployment, client: str, folder
              base: torch.nn.Module | PathLike | None = None, force: bool = False,
              session: Session | None = None) -> Client:
     """Commits to a model in memory, adapters merged. Its weights are written to ``FOLDER.safetensors``, where later
-    windows read them, readable by the owner only."""
+    windows read them, readable by the owner only.
+
+    >>> bob = zt.register(model, deployment, "bob", "bob", curvature="store.zka", base=theta0)
+    """
     path = Path(folder)
     path.parent.mkdir(parents=True, exist_ok=True)
     file = _model_file(path)
@@ -65,6 +72,9 @@ def unlearn(model: torch.nn.Module, client: Client | PathLike, request: Request 
     them rounded to its own types (what is removed is exactly zero in all of them), and ``report["rounding"]`` is the
     largest difference; with ``exact``, one that does not hold them is an error, and only ``model.double()`` does for
     sure. A model with adapters is left merged; its ``unmerge_adapter()`` makes the sum again, rounded.
+
+    >>> verdict = ledger.verify(request, zt.unlearn(model, client, request).data)
+    >>> client.settle(accepted=verdict.accepted)
     """
     client = client if isinstance(client, Client) else Client(client)
     asked = Path(request.path if isinstance(request, Request) else request)
@@ -84,7 +94,11 @@ def unlearn(model: torch.nn.Module, client: Client | PathLike, request: Request 
 def update(model: torch.nn.Module, client: Client | PathLike, output: PathLike, *,
            curvature: PathLike | None = None, base: torch.nn.Module | PathLike | None = None, force: bool = False,
            session: Session | None = None) -> dict[str, Any]:
-    """Goes on with a model that has learned more, and proves that it keeps what its windows did."""
+    """Goes on with a model that has learned more, and proves that it keeps what its windows did.
+
+    >>> report = zt.update(model, client, "update.zka", base=theta0)
+    >>> verdict = ledger.admit_update("update.zka")
+    """
     client = client if isinstance(client, Client) else Client(client)
     file = client.folder.with_name(client.folder.name + "-updated.safetensors")
     save(model, file)
