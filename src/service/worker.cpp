@@ -58,7 +58,10 @@ Result<size_t> Worker::run_once() {
     }
   }
   const auto conclusions = [&]() -> Result<std::vector<Conclusion>> {
-    const StoreRecords records(store_, *blobs_, *deployment_);
+    StoreRecords records(store_, *blobs_, *deployment_);
+    std::vector<std::string> clients;
+    for (const Case& one : cases) clients.push_back(one.job.delivery.announced.client);
+    ZKAPEX_CHECK(records.look_up(clients));
     const Announcement& first = jobs.front().delivery.announced;
     std::optional<WindowInfo> window;
     if (first.kind == DeliveryKind::kSubmission) {
