@@ -71,7 +71,7 @@ Result<size_t> Worker::run_once() {
     ZKAPEX_TRY(const std::vector<Finding> findings,
                examine_cases(records, base_ ? &*base_ : nullptr, cases, window, settings_.work));
     ZKAPEX_TRY(const std::vector<Successors> successors,
-               keep_successors(records, settings_.carried ? nullptr : blobs_, cases, findings, *settings_.work.pool));
+               keep_successors(records, settings_.carried ? nullptr : blobs_, cases, findings));
     std::vector<Conclusion> out;
     for (size_t k = 0; k < cases.size(); ++k) {
       ZKAPEX_TRY(Conclusion one,

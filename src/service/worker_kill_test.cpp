@@ -23,7 +23,7 @@ class KilledWorker : public WorkerFixture {
   bool killed(int fatal, const std::optional<BlobName>& poison, const JobRules& rules) {
     const pid_t child = ::fork();
     if (child == 0) {
-      int at = 0;
+      std::atomic<int> at = 0;  // files are written by several threads
       const auto point = [&] {
         if (at++ == fatal) ::raise(SIGKILL);
       };
