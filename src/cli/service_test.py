@@ -318,6 +318,16 @@ class Service(unittest.TestCase):
         run = subprocess.run(["promtool", "check", "metrics"], input=metrics, capture_output=True, text=True, timeout=60)
         self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""), run)
 
+    def test_the_bench_with_two_workers(self):
+        run = zkapex("bench", "service", "--clients", "4", "--connections", "2", "--polls", "4", "--others", "2",
+                     "--workers", "2", "--json", "--quiet")
+        self.assertEqual((run.returncode, run.stderr), (0, ""), run)
+        told = json.loads(run.stdout)
+        self.assertEqual((told["clients"], told["other_clients"], told["workers"]), (4, 2, 2))
+        self.assertGreater(told["log_entries"], 3 * 2 + 3 * 4)
+        self.assertGreater(told["worker_peak_rss_bytes"], 1 << 20)
+        self.assertEqual(told["latency_ms"]["PUT /v1/uploads/ID"]["requests"], 8)
+
     def browse(self, browser, profile, url, *flags):
         run = subprocess.run([browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                               f"--user-data-dir={profile}", "--virtual-time-budget=3000", *flags, url],

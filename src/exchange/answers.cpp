@@ -1,5 +1,7 @@
 #include "exchange/answers.h"
 
+#include <set>
+
 #include "log/strict_json.h"
 
 namespace zkapex {
@@ -129,11 +131,13 @@ Result<UploadTicket> UploadTicket::decode(std::string_view text) {
   if (!object.has("state")) return out;
   ZKAPEX_TRY(const nlohmann::json* list, object.value("state"));
   if (!list->is_array()) return error("\"state\" of the answer is no list");
+  std::set<Sha256::Digest> listed;
   for (const nlohmann::json& value : *list) {
     ZKAPEX_TRY(JsonObject file, JsonObject::open(value, "a file of the state"));
     FileReference& reference = out.state.emplace_back();
     ZKAPEX_TRY(reference.sha256, file.digest("sha256"));
     ZKAPEX_TRY(reference.bytes, file.number("bytes"));
+    if (!listed.insert(reference.sha256).second) return error("the answer asks twice for one file of the state");
   }
   return out;
 }

@@ -59,6 +59,8 @@ TEST(Answers, RefuseOtherForms) {
   EXPECT_NE(refusal(UploadTicket::decode(ticket.dump())).find("no list"), std::string::npos);
   ticket["state"] = {{{"sha256", "x"}, {"bytes", 1}}};
   EXPECT_FALSE(UploadTicket::decode(ticket.dump()).ok());
+  const UploadTicket twice{made_up_digest("x"), "/v1/uploads/x", {{made_up_digest("a"), 3}, {made_up_digest("a"), 3}}};
+  EXPECT_NE(refusal(UploadTicket::decode(twice.encode())).find("asks twice"), std::string::npos);
   EXPECT_NE(refusal(WindowsAnswer::decode(std::string(kMaxAnswerBytes + 1, ' '))).find("at most"), std::string::npos);
   EnrolmentRequest request{std::string(129, 'c'), logged_window(0).envelope};
   EXPECT_NE(refusal(EnrolmentRequest::decode(request.encode())).find("more than 128"), std::string::npos);

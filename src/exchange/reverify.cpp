@@ -60,10 +60,11 @@ Status Reverifier::keep_mask(uint64_t index, const WindowNotice& notice) {
 
 Status Reverifier::judge_again(uint64_t index, const VerdictNotice& verdict) {
   std::optional<Outcome> outcome;
+  const auto update = updates_.extract(verdict.id);  // there is one verdict on it
   if (ledger_ && !lost_.contains(verdict.client)) {
     ZKAPEX_TRY(std::optional<Bytes> bytes, file(verdict.file, kMaxPublicFile));
     if (bytes) {
-      ZKAPEX_TRY(outcome, outcome_of(verdict, *std::move(bytes)));
+      ZKAPEX_TRY(outcome, outcome_of(verdict, update ? &update.mapped() : nullptr, *std::move(bytes)));
     }
   }
   if (!outcome) {
@@ -77,12 +78,13 @@ Status Reverifier::judge_again(uint64_t index, const VerdictNotice& verdict) {
 }
 
 // None where the window's mask is not at hand.
-Result<std::optional<Reverifier::Outcome>> Reverifier::outcome_of(const VerdictNotice& verdict, Bytes bytes) {
+Result<std::optional<Reverifier::Outcome>> Reverifier::outcome_of(const VerdictNotice& verdict,
+                                                                  const UpdateNotice* update, Bytes bytes) {
   const BaseRows* base = base_ ? &*base_ : nullptr;
   Outcome out;
   // The verdict has what the client signed; that it does was looked at before. Of an update it does not have all.
   SignedFor said{verdict.client, verdict.registration, verdict.starts_from};
-  if (const auto update = updates_.find(verdict.id); update != updates_.end()) said = signed_for(update->second);
+  if (update != nullptr) said = signed_for(*update);
   if (auto other = not_what_was_signed(verdict.of, bytes, said)) {
     out = {std::move(other), verdict.client, std::nullopt};
   } else if (verdict.of == StatementKind::kRegistration) {

@@ -22,6 +22,8 @@ class Reverifier {
   // The next entry of the log, and its statement. Errors are of this machine; what is wrong with the log is a finding.
   [[nodiscard]] Status add(uint64_t index, ByteView entry, const Statement& statement);
 
+  // Updates that have no verdict yet.
+  [[nodiscard]] size_t waiting() const { return updates_.size(); }
   [[nodiscard]] uint64_t verified() const { return verified_; }
   // Verdicts that could not be made again: their file, or an earlier one of the client, is not at hand.
   [[nodiscard]] uint64_t missing() const { return missing_; }
@@ -39,7 +41,8 @@ class Reverifier {
   [[nodiscard]] Status open_deployment(uint64_t index, const DeploymentNotice& notice);
   [[nodiscard]] Status keep_mask(uint64_t index, const WindowNotice& notice);
   [[nodiscard]] Status judge_again(uint64_t index, const VerdictNotice& verdict);
-  [[nodiscard]] Result<std::optional<Outcome>> outcome_of(const VerdictNotice& verdict, Bytes bytes);
+  [[nodiscard]] Result<std::optional<Outcome>> outcome_of(const VerdictNotice& verdict, const UpdateNotice* update,
+                                                          Bytes bytes);
   void compare(uint64_t index, const VerdictNotice& verdict, const Outcome& outcome);
 
   Path files_, base_path_, scratch_;

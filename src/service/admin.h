@@ -29,7 +29,7 @@ void add_dashboard(Router& router, const AdminContext& context);
 // are asked for one after the other.
 [[nodiscard]] Result<std::string> compliance_csv(Store& store, const WindowInfo& window);
 [[nodiscard]] Result<nlohmann::ordered_json> compliance_json(Store& store, const WindowInfo& window);
-// "accepted", "rejected", "received", "announced", "missing", or "failed" where the provider could not verify it.
+// "accepted", "rejected", "received", "announced", "missing", or "unverified" where the provider could not verify it.
 [[nodiscard]] std::string_view compliance_state(const Compliance& row);
 
 [[nodiscard]] Result<std::string> metrics_text(const AdminContext& context);

@@ -33,7 +33,7 @@ Status for_each_client(Store& store, const WindowInfo& window, const Each& each)
 
 std::string_view compliance_state(const Compliance& row) {
   if (!row.delivery) return "missing";
-  if (row.delivery->dead) return "failed";
+  if (row.delivery->dead) return "unverified";
   return name(row.delivery->state);
 }
 

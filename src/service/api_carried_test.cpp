@@ -53,7 +53,7 @@ class CarriedApiTest : public ApiTest {
     for (int k = 0; k < 20; ++k) {
       const auto removed = remove_expired(records, provider_->blobs(), 90, [this] { return now_; });
       ASSERT_TRUE(removed.ok()) << refusal(removed);
-      if (*removed == 0) break;
+      if (removed->done == 0) break;
     }
   }
 
@@ -200,6 +200,26 @@ TEST_F(CarriedApiTest, WhatWasLostIsAskedForAgain) {
   now_ += 60;
   work();
   EXPECT_EQ(state(), SubmissionState::kAccepted);
+}
+
+// It came when the provider had given up: nobody has to tell it to try again.
+TEST_F(CarriedApiTest, WhatComesAfterTheLastAttemptIsVerified) {
+  announce();
+  for (const Bytes& file : state_) EXPECT_EQ(put_state(file).status, 200U);
+  ASSERT_EQ(put(id_, proof_).status, 202U);
+  for (const Bytes& file : state_) ASSERT_TRUE(provider_->blobs().remove({sha256(file), file.size()}).ok());
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    work();
+    now_ += 600;
+  }
+  EXPECT_EQ(store().dead_jobs(10)->size(), 1U);
+  EXPECT_EQ(announce().state.size(), 2U);
+  EXPECT_EQ(put_state(state_[0]).status, 200U);
+  work();
+  EXPECT_EQ(store().dead_jobs(10)->size(), 1U);
+  EXPECT_EQ(put_state(state_[1]).status, 200U);
+  work();
+  EXPECT_EQ(SubmissionAnswer::decode(get(paths::submission(id_)).body)->state, SubmissionState::kAccepted);
 }
 
 // Files that nothing follows go after a day; who comes later sends them again.

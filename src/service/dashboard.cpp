@@ -34,9 +34,20 @@ std::string button(const AdminContext& context, std::string_view action, std::st
       escape_html(action), context.access.form_value(), escape_html(accessible), escape_html(text));
 }
 
+std::string size_html(uint64_t bytes) { return "<span class=\"size\">" + size_text(bytes) + "</span>"; }
+
+std::string number_html(uint64_t number, bool alarming) {
+  return number > 0 && alarming ? fmt::format("<span class=\"alarm\">{}</span>", number) : std::to_string(number);
+}
+
 std::string progress_bar(const WindowTally& tally) {
   return fmt::format("<progress max=\"{}\" value=\"{}\" aria-label=\"accepted\"></progress> {} of {}",
                      std::max<uint64_t>(1, tally.due), tally.accepted, tally.accepted, tally.due);
+}
+
+// Who has to be asked: clients that are due, and of whom nothing came.
+uint64_t without_answer(const WindowTally& tally) {
+  return tally.due - std::min(tally.due, tally.accepted + tally.rejected + tally.received);
 }
 
 std::string window_state(const WindowInfo& window, UnixTime now) {
@@ -74,15 +85,15 @@ Result<std::string> overview(const AdminContext& context, Store& store) {
   ZKAPEX_TRY(const SeenTree tree, context.api.provider.published_tree());
   size_t open = 0;
   TableHtml table("Requests, newest first",
-                  {"Request", "State", "Opens", "Deadline", "Accepted", "Rejected", "Waiting"});
+                  {"Request", "State", "Opens", "Deadline", "Accepted", "Rejected", "Waiting", "No answer"});
   std::string chart;
   for (auto window = windows.rbegin(); window != windows.rend(); ++window) {
     ZKAPEX_TRY(const WindowTally tally, store.tally(window->id));
     const std::string state = window_state(*window, now);
     if (state == "open") ++open;
     table.row({link_html(window_path(window->id), window->id), state_html(state), time_html(window->opens),
-               time_html(window->deadline), progress_bar(tally), std::to_string(tally.rejected),
-               std::to_string(tally.received)},
+               time_html(window->deadline), progress_bar(tally), number_html(tally.rejected, true),
+               std::to_string(tally.received), number_html(without_answer(tally), state == "closed")},
               state);
     if (chart.empty()) {
       ZKAPEX_TRY(chart, chart_of(store, *window, tally, now));
@@ -109,7 +120,7 @@ ApiResult<HttpResponse> get_overview(const AdminContext& context, const HttpRequ
 }
 
 std::string verdict_cell(const DeliveryInfo& delivery) {
-  if (!delivery.verdict) return "–";
+  if (!delivery.verdict) return delivery.dead ? "none yet, for a fault of the provider's: a dead letter" : "–";
   std::string out = time_html(delivery.verdict->at);
   if (!delivery.verdict->accepted)
     out += fmt::format("<br><strong>{}</strong>: {}", escape_html(delivery.verdict->reason),
@@ -120,7 +131,7 @@ std::string verdict_cell(const DeliveryInfo& delivery) {
 std::string receipt_cell(const DeliveryInfo& delivery) {
   if (!delivery.verdict || !delivery.verdict->index) return "–";
   return link_html(fmt::format("/v1/submissions/{}/receipt", to_hex(delivery.announced.id)),
-                   fmt::format("entry {}", *delivery.verdict->index));
+                   fmt::format("entry\u00a0{}", *delivery.verdict->index));
 }
 
 std::string pager(const std::string& path, const std::string& last, bool more) {
@@ -146,18 +157,18 @@ Result<std::string> one_window(const AdminContext& context, Store& store, const 
     table.row(
         {link_html(client_path(row.client), row.client), state_html(state),
          row.delivery ? time_html(row.delivery->received_at) : "–", row.delivery ? verdict_cell(*row.delivery) : "–",
-         row.delivery ? size_text(row.delivery->announced.file.bytes) : "–",
+         row.delivery ? size_html(row.delivery->announced.file.bytes) : "–",
          row.delivery ? receipt_cell(*row.delivery) : "–"},
         state);
   }
-  const uint64_t answered = tally.accepted + tally.rejected + tally.received;
+  const uint64_t silent = without_answer(tally);
   std::string body = "<dl class=\"cards\">";
   body += card("state", state_html(window_state(window, now)));
   body += card("opens", time_html(window.opens));
   body += card("deadline", time_html(window.deadline));
   body += card("accepted", fmt::format("{} of {}", tally.accepted, tally.due));
   body += card("rejected", std::to_string(tally.rejected), tally.rejected > 0 ? "alarm" : "");
-  body += card("no answer", std::to_string(tally.due - std::min(tally.due, answered)));
+  body += card("no answer", std::to_string(silent), silent > 0 && now >= window.deadline ? "alarm" : "");
   body += "</dl>\n" + chart;
   body += fmt::format("<p>Request {} of {}, log entry {}. {} {}</p>\n", short_hex(window.mask),
                       size_text(window.psi.bytes), window.index ? std::to_string(*window.index) : "not yet",
@@ -185,7 +196,8 @@ ApiResult<HttpResponse> get_clients(const AdminContext& context, const HttpReque
   TableHtml table("Clients, by pseudonym", {"Client", "Person", "Enrolled", "Model", "Since"});
   for (const ClientInfo& client : clients)
     table.row({link_html(client_path(client.name), client.name), escape_html(client.person.value_or("–")),
-               time_html(client.enrolled), client.model ? fmt::format("version {}", client.model->version) : "none",
+               time_html(client.enrolled),
+               client.model ? fmt::format("version\u00a0{}", client.model->version) : "none",
                client.model ? time_html(client.model->since) : "–"});
   const std::string body =
       table.html("No client is enrolled; zkapex provider code makes an enrolment code.") +
@@ -202,18 +214,22 @@ Result<std::string> one_client(const AdminContext& context, Store& store, const 
   body += card("model", client.model ? fmt::format("version {}", client.model->version) : "none");
   body += "</dl>\n";
   if (client.person)
-    body += button(context, client_path(client.name) + "/forget", "Forget who this is",
-                   "Forget which person this pseudonym is");
+    body += fmt::format(
+        "<details class=\"forget\"><summary>Forget who this is</summary><p>The pseudonym stays, and so does what the "
+        "log "
+        "has. Whose it is cannot be found out here any more.</p>{}</details>\n",
+        button(context, client_path(client.name) + "/forget", "Forget it for good",
+               "Forget which person this pseudonym is, for good"));
   TableHtml sent("What it sent, newest first",
                  {"Statement", "What", "State", "Received", "Verdict", "Size", "Receipt"});
   for (const DeliveryInfo& delivery : deliveries) {
-    const std::string_view state = delivery.dead ? std::string_view("failed") : name(delivery.state);
+    const std::string_view state = delivery.dead ? std::string_view("unverified") : name(delivery.state);
     const Announcement& announced = delivery.announced;
     sent.row({short_hex(announced.id),
               announced.window.empty() ? escape_html(name(announced.kind))
                                        : link_html(window_path(announced.window), announced.window),
               state_html(state), time_html(delivery.received_at), verdict_cell(delivery),
-              size_text(announced.file.bytes), receipt_cell(delivery)},
+              size_html(announced.file.bytes), receipt_cell(delivery)},
              state);
   }
   body += "<h2>Registrations, updates, submissions</h2>\n" + sent.html("Nothing yet.");

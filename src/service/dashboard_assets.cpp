@@ -35,6 +35,8 @@ h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
 .card dt { color: var(--soft); font-size: .85rem; }
 .card dd { margin: 0; font-size: 1.25rem; font-weight: 600; overflow-wrap: anywhere; }
 .card time { font-size: 1rem; }
+.card .age { display: block; font-weight: normal; font-size: .85rem; }
+.age, .size, .hash { white-space: nowrap; }
 .card.alarm { border-color: var(--rejected); }
 .card.alarm dd { color: var(--rejected); }
 table { border-collapse: collapse; width: 100%; margin: .5rem 0 1rem; }
@@ -46,13 +48,14 @@ tbody th { font-weight: 600; }
 .state { font-weight: 600; white-space: nowrap; }
 .state::before { content: "●\00a0"; }
 .state.accepted, .state.open { color: var(--accepted); }
-.state.rejected, .state.failed, .state.late { color: var(--rejected); }
-.state.received, .state.announced, .state.scheduled, .state.queued { color: var(--due); }
+.state.rejected, .state.late { color: var(--rejected); }
+.state.received, .state.unverified, .state.announced, .state.scheduled, .state.queued { color: var(--due); }
 .state.missing, .state.closed { color: var(--soft); }
 progress { width: 7rem; max-width: 100%; accent-color: var(--accepted); vertical-align: middle; }
 .chart { margin: 1rem 0; padding: .75rem; background: var(--panel); border: 1px solid var(--line); border-radius: .5rem; }
-.chart svg { display: block; width: 100%; height: auto; max-height: 20rem; }
-.chart text { fill: var(--soft); font-size: 12px; }
+.chart svg { display: block; width: 100%; height: auto; }
+.chart text { fill: var(--soft); font-size: 9px; }
+.chart path, .chart line { vector-effect: non-scaling-stroke; }
 .grid { stroke: var(--line); stroke-width: 1; }
 .line { fill: none; stroke-width: 2.5; stroke-linejoin: round; }
 .line.received { stroke: var(--received); stroke-dasharray: 2 4; }
@@ -64,6 +67,7 @@ progress { width: 7rem; max-width: 100%; accent-color: var(--accepted); vertical
 .key { margin-right: .75rem; white-space: nowrap; }
 .key.received { color: var(--received); } .key.accepted { color: var(--accepted); }
 .key.rejected { color: var(--rejected); } .key.due { color: var(--due); }
+td .alarm { color: var(--rejected); font-weight: 600; }
 figcaption { font-size: .9rem; margin-bottom: .25rem; }
 pre { background: var(--panel); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem; overflow-x: auto;
   white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem; }
@@ -72,8 +76,11 @@ button { font: inherit; padding: .25rem .75rem; border: 1px solid var(--line); b
   background: var(--panel); color: var(--text); cursor: pointer; }
 button[aria-pressed=true] { background: var(--link); color: var(--back); border-color: var(--link); }
 #filter button { margin: 0 .4rem .4rem 0; }
+.forget { margin: 0 0 1rem; }
+.forget summary { cursor: pointer; color: var(--link); }
 .empty, .soft { color: var(--soft); }
 form { display: inline; }
+@media (max-width: 64rem) { .chart text { font-size: 13px; } }
 @media (max-width: 45rem) {
   main { padding: .75rem .9rem 2rem; }
   .cards { grid-template-columns: 1fr 1fr; }

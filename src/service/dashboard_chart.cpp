@@ -68,9 +68,13 @@ std::string axes(const ChartInput& input, const ChartScale& scale) {
   if (input.due > 0)
     out += fmt::format("<line class=\"due\" x1=\"{0:.0f}\" x2=\"{1:.0f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>", kLeft,
                        kWidth - kRight, scale.y(static_cast<double>(input.due)));
+  const bool in_right_half = input.now - scale.from > (scale.to - scale.from) / 2;
   if (input.now > scale.from && input.now < scale.to)
-    out += fmt::format("<line class=\"now\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.0f}\" y2=\"{2:.0f}\"/>",
-                       scale.x(input.now), kTop, kHeight - kBottom);
+    out += fmt::format(
+        "<line class=\"now\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.0f}\" y2=\"{2:.0f}\"/>"
+        "<text x=\"{3:.1f}\" y=\"{4:.0f}\" text-anchor=\"{5}\">now</text>",
+        scale.x(input.now), kTop, kHeight - kBottom, scale.x(input.now) + (in_right_half ? -4 : 4),
+        kHeight - kBottom - 6, in_right_half ? "end" : "start");
   return out;
 }
 

@@ -71,7 +71,7 @@ std::string size_text(uint64_t bytes) {
 
 std::string short_hex(const Digest& digest) {
   const std::string hex = to_hex(digest);
-  return fmt::format("<code title=\"{}\">{}…</code>", hex, hex.substr(0, 12));
+  return fmt::format("<code class=\"hash\" title=\"{}\">{}…</code>", hex, hex.substr(0, 12));
 }
 
 std::string state_html(std::string_view state) {

@@ -56,6 +56,16 @@ Result<std::string> SqlReader::text() { return not_null(text_or_null()); }
 Result<Bytes> SqlReader::bytes() { return not_null(bytes_or_null()); }
 Result<Sha256::Digest> SqlReader::digest() { return not_null(digest_or_null()); }
 
+Result<std::vector<std::vector<SqlRow>>> Database::run_each(std::string_view statement,
+                                                            std::span<const SqlRow> values) {
+  std::vector<std::vector<SqlRow>> out;
+  for (const SqlRow& one : values) {
+    ZKAPEX_TRY(std::vector<SqlRow> rows, run(statement, one));
+    out.push_back(std::move(rows));
+  }
+  return out;
+}
+
 std::string in_dialect(std::string_view statement, const SqlDialect& dialect) {
   const std::pair<std::string_view, std::string_view> names[] = {
       {"{integer}", dialect.integer},         {"{bytes}", dialect.bytes},

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -65,6 +66,10 @@ class Database {
   // Rows that the statement returns. Outside a transaction only reads: they may be tried again on a new connection. In
   // a transaction an error is the end of it: roll back.
   [[nodiscard]] virtual Result<std::vector<SqlRow>> run(std::string_view statement, const SqlRow& values) = 0;
+  // The same statement once for each row of values, in their order, and the rows that each returned. One after the
+  // other unless an engine can do better: PostgreSQL is told all of them before it is asked for the first answer.
+  [[nodiscard]] virtual Result<std::vector<std::vector<SqlRow>>> run_each(std::string_view statement,
+                                                                          std::span<const SqlRow> values);
   // SQLite: no other connection writes until the end.
   [[nodiscard]] virtual Status begin() = 0;
   // An error leaves open whether it happened, where the connection was lost: whoever tries again must be able to.

@@ -1,6 +1,9 @@
 #include "service/findings.h"
 
+#include <algorithm>
+
 #include "base/first_error.h"
+#include "base/threads.h"
 #include "exchange/signed_file.h"
 #include "parties/admission.h"
 #include "parties/judge.h"
@@ -129,10 +132,12 @@ Result<std::vector<Finding>> examine_cases(const StoreRecords& records, const Ba
 }
 
 Result<std::vector<Successors>> keep_successors(const StoreRecords& records, Blobs* blobs, std::span<const Case> cases,
-                                                std::span<const Finding> findings, ThreadPool& pool) {
+                                                std::span<const Finding> findings) {
+  constexpr size_t kWriters = 16;  // each waits for the disk, which flushes many files as fast as one
   std::vector<Successors> out(cases.size());
   FirstError first;
-  pool.for_each(cases.size(), [&](size_t k) {
+  ThreadPool writers(static_cast<unsigned>(std::clamp<size_t>(cases.size(), 1, kWriters)));
+  writers.for_each(cases.size(), [&](size_t k) {
     const StoreRecords::Change* change = records.change(cases[k].job.delivery.announced.client);
     if (findings[k].rejection || change == nullptr) return;
     const auto keep = [&](const Bytes& file) {

@@ -35,7 +35,7 @@ struct Successors {
 // clients have the files.
 [[nodiscard]] Result<std::vector<Successors>> keep_successors(const StoreRecords& records, Blobs* blobs,
                                                               std::span<const Case> cases,
-                                                              std::span<const Finding> findings, ThreadPool& pool);
+                                                              std::span<const Finding> findings);
 
 // With the signed verdict.
 [[nodiscard]] Result<Conclusion> conclusion_of(const StoreRecords& records, const Job& job, const Finding& finding,

@@ -14,7 +14,6 @@ namespace zkapex {
 namespace {
 
 using testing::OnBothEngines;
-using testing::PostgresServer;
 using testing::WatchedDatabase;
 
 // Tries again at once, for ever.
@@ -141,6 +140,22 @@ TEST_P(JobsTest, AZombieWritesNothing) {
   const auto models = *store_.models("c0");
   ASSERT_EQ(models.size(), 1U);
   EXPECT_EQ(models[0].commitment, digest_of("right"));
+  expect_all_decided_once(1);
+}
+
+// The machines of a provider may not agree about the time.
+TEST_P(JobsTest, AWorkerWhoseClockIsOffCostsTimeOnly) {
+  constexpr UnixTime kADayOff = 86'400;
+  deliver(1);
+  EXPECT_TRUE(claim(store_, 10 - kADayOff).empty());  // nothing is due there
+  const auto right = claim(store_, 10);
+  ASSERT_EQ(right.size(), 1U);
+  EXPECT_TRUE(claim(store_, 10 - kADayOff).empty());
+  EXPECT_TRUE(claim(store_, 10 + kADayOff).empty());  // it takes the lease away
+  const auto ahead = claim(store_, 15 + kADayOff);
+  ASSERT_EQ(ahead.size(), 1U);
+  EXPECT_EQ(conclude(store_, right, 16, "right"), std::vector<bool>{false});
+  EXPECT_EQ(conclude(store_, ahead, 16 + kADayOff, "ahead"), std::vector<bool>{true});
   expect_all_decided_once(1);
 }
 
@@ -334,60 +349,6 @@ TEST_P(JobsTest, TheLogGivesPlacesOnce) {
   EXPECT_EQ(*second.insert_checkpoint(3, "note b"), "note a");
   EXPECT_EQ(*second.insert_checkpoint(2, "older"), "older");
   EXPECT_EQ(*log.last_checkpoint(), "note a");
-}
-
-// PostgreSQL is gone in the middle of a claim, and comes back.
-TEST(JobsOnPostgres, TheServerCrashesInMidClaim) {
-  PostgresServer server;
-  const std::string address = server.new_database();
-  int point = 0, fatal = -1;
-  const auto crash = [&] {
-    if (point++ == fatal) {
-      server.crash();
-      server.start();
-    }
-  };
-  Store store = *Store::over(std::make_unique<WatchedDatabase>(*open_database(address), crash));
-  const Bytes entry = {1};
-  const auto enrol = [&](const std::string& client) {
-    const Digest code = sha256(view(client));
-    ASSERT_TRUE(store.add_code(code, "", 1000, 1).ok());
-    ASSERT_TRUE(store.enrol(code, client, {client, "ed25519", entry}, entry, 1).ok());
-    const Announcement wanted{DeliveryKind::kRegistration, code, client, "", {code, 1}, entry};
-    ASSERT_TRUE(store.announce(wanted, 1).ok());
-    ASSERT_TRUE(store.receive(code, entry, 1).ok());
-  };
-  enrol("c");
-  LogTables log(store.database());
-  std::vector<PlacedEntry> placed;
-  const std::vector<QueuedEntry> waiting = *log.queued(10);
-  for (const QueuedEntry& queued : waiting) placed.push_back({queued.id, sha256(queued.entry)});
-  ASSERT_TRUE(*log.place(0, placed));
-  UnixTime now = 10;
-  for (fatal = 0; fatal < 4; ++fatal, now += 1000) {
-    point = 0;
-    const auto broken = store.claim("worker", 64, now);
-    EXPECT_FALSE(broken.ok()) << "at point " << fatal;
-    EXPECT_EQ(store.queue()->ready, 1U);  // on a new connection; the transaction left nothing
-  }
-  fatal = -1;
-  const auto jobs = store.claim("worker", 64, now);
-  ASSERT_TRUE(jobs.ok() && jobs->size() == 1);
-  EXPECT_EQ(jobs->front().attempt, 1U);
-  Conclusion right;
-  right.job = jobs->front().id;
-  right.token = jobs->front().token;
-  right.delivery = sha256(view("c"));
-  right.accepted = true;
-  right.entry = entry;
-  // A server that goes away while the verdict is written: the same again, and it is there once.
-  point = 0;
-  fatal = 3;
-  EXPECT_FALSE(store.conclude(std::vector{right}, now).ok());
-  fatal = -1;
-  EXPECT_EQ(*store.conclude(std::vector{right}, now), std::vector<bool>{true});
-  EXPECT_EQ(*store.conclude(std::vector{right}, now), std::vector<bool>{false});
-  EXPECT_EQ(store.models("c")->size(), 1U);
 }
 
 }  // namespace

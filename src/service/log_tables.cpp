@@ -8,10 +8,16 @@ namespace {
 
 Result<std::string> read_note(SqlReader& row) { return row.text(); }
 
-// False where it has a place already, or is not there.
-Result<bool> place_one(Database& database, uint64_t place, const PlacedEntry& entry) {
-  return any_row(database, "UPDATE entries SET place = $2, leaf = $3 WHERE id = $1 AND place IS NULL RETURNING 1",
-                 {sql(entry.id), sql(place), sql(entry.leaf)});
+// False where one has a place already, or is not there.
+Result<bool> place_all(Database& database, uint64_t from, std::span<const PlacedEntry> entries) {
+  std::vector<SqlRow> values;
+  for (const PlacedEntry& entry : entries)
+    values.push_back({sql(entry.id), sql(from + values.size()), sql(entry.leaf)});
+  ZKAPEX_TRY(
+      const std::vector<bool> free,
+      any_row_each(database, "UPDATE entries SET place = $2, leaf = $3 WHERE id = $1 AND place IS NULL RETURNING 1",
+                   values));
+  return std::ranges::find(free, false) == free.end();
 }
 
 }  // namespace
@@ -35,10 +41,8 @@ Result<bool> LogTables::place(uint64_t expected, std::span<const PlacedEntry> en
     ZKAPEX_TRY(const bool ours, any_row(database_, "UPDATE log_size SET size = $2 WHERE size = $1 RETURNING 1",
                                         {sql(expected), sql(end)}));
     if (!ours) return false;
-    for (size_t k = 0; k < entries.size(); ++k) {
-      ZKAPEX_TRY(const bool free, place_one(database_, expected + k, entries[k]));
-      if (!free) return false;
-    }
+    ZKAPEX_TRY(const bool free, place_all(database_, expected, entries));
+    if (!free) return false;
     ZKAPEX_CHECK(
         database_.run("UPDATE jobs SET state = 'ready' WHERE state = 'waiting' AND entry IN "
                       "(SELECT id FROM entries WHERE place >= $1 AND place < $2)",

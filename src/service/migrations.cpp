@@ -165,14 +165,27 @@ constexpr std::array kLettingGo = {
     "CREATE INDEX carried_file ON carried (sha256)",
 };
 
+constexpr std::array kWithdrawals = {
+    // What a new key took back: it counts against its client's limits for as long as an announcement would.
+    R"(CREATE TABLE withdrawn (
+         id {bytes} PRIMARY KEY,
+         kind TEXT NOT NULL,
+         client TEXT NOT NULL REFERENCES clients (name),
+         window_id TEXT NOT NULL,
+         announced {integer} NOT NULL
+       ) {strict})",
+    "CREATE INDEX withdrawn_purpose ON withdrawn (client, kind, window_id)",
+    "CREATE INDEX withdrawn_announced ON withdrawn (announced)",
+};
+
 Status run_step(Database& database, std::span<const char* const> step, int64_t version) {
   for (const char* statement : step) ZKAPEX_CHECK(database.run(in_dialect(statement, database.dialect()), {}));
   ZKAPEX_CHECK(database.run("INSERT INTO schema_steps (version) VALUES ($1)", {version}));
   return Done{};
 }
 
-const std::array<std::span<const char* const>, 3>& steps() {
-  static const std::array<std::span<const char* const>, 3> all = {kFirst, kRetention, kLettingGo};
+const std::array<std::span<const char* const>, 4>& steps() {
+  static const std::array<std::span<const char* const>, 4> all = {kFirst, kRetention, kLettingGo, kWithdrawals};
   return all;
 }
 

@@ -77,8 +77,15 @@ class PostgresDatabase : public Database {
   [[nodiscard]] const SqlDialect& dialect() const override { return kPostgresDialect; }
 
   Result<std::vector<SqlRow>> run(std::string_view statement, const SqlRow& values) override {
-    if (in_transaction_) return execute(statement, values);
-    return on_a_live_connection([&] { return execute(statement, values); });
+    const auto work = [&] { return execute(statement, values); };
+    return in_transaction_ ? work() : on_a_live_connection(work);
+  }
+
+  Result<std::vector<std::vector<SqlRow>>> run_each(std::string_view statement,
+                                                    std::span<const SqlRow> values) override {
+    if (values.empty()) return std::vector<std::vector<SqlRow>>();
+    const auto work = [&] { return execute_each(statement, values); };
+    return in_transaction_ ? work() : on_a_live_connection(work);
   }
 
   Status begin() override {
@@ -117,10 +124,12 @@ class PostgresDatabase : public Database {
   }
 
  private:
+  using ResultPointer = std::unique_ptr<PGresult, ClearResult>;
+
   template <class Work>
-  Result<std::vector<SqlRow>> on_a_live_connection(const Work& work) {
+  auto on_a_live_connection(const Work& work) -> decltype(work()) {
     if (connection_) {
-      Result<std::vector<SqlRow>> out = work();
+      auto out = work();
       if (out || PQstatus(connection_.get()) == CONNECTION_OK) return out;
     }
     ZKAPEX_CHECK(connect());
@@ -132,20 +141,71 @@ class PostgresDatabase : public Database {
     const Arguments arguments(values);
     const std::string text(statement);
     ZKAPEX_TRY(const std::string name, prepared(text, arguments));
-    const std::unique_ptr<PGresult, ClearResult> result(
-        PQexecPrepared(connection_.get(), name.c_str(), static_cast<int>(values.size()), arguments.data.data(),
-                       arguments.lengths.data(), arguments.binary.data(), 1));
-    const ExecStatusType status = PQresultStatus(result.get());
-    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-      return error("the database failed: {}", said(PQerrorMessage(connection_.get())));
+    const ResultPointer result(PQexecPrepared(connection_.get(), name.c_str(), static_cast<int>(values.size()),
+                                              arguments.data.data(), arguments.lengths.data(), arguments.binary.data(),
+                                              1));
+    ZKAPEX_TRY(std::vector<SqlRow> out, rows_of(result.get()));
     // COMMIT of a transaction in which something failed says so, and is no error to libpq.
     if (text == "COMMIT" && std::string_view(PQcmdStatus(result.get())) != "COMMIT")
       return error("the database rolled the transaction back");
+    return out;
+  }
+
+  // libpq's pipeline: without it each statement would wait for the way to the server and back.
+  Result<std::vector<std::vector<SqlRow>>> execute_each(std::string_view statement, std::span<const SqlRow> values) {
+    if (!connection_) return error("the connection to the database was lost");
+    const std::string text(statement);
+    std::vector<std::string> names;
+    for (const SqlRow& one : values) {
+      ZKAPEX_TRY(std::string name, prepared(text, Arguments(one)));
+      names.push_back(std::move(name));
+    }
+    if (PQenterPipelineMode(connection_.get()) == 0) return failure();
+    Result<std::vector<std::vector<SqlRow>>> out = send_and_receive(names, values);
+    // What is left to be read after an error would be taken for the answer to something else.
+    if (PQexitPipelineMode(connection_.get()) == 0) connection_.reset();
+    return out;
+  }
+
+  Result<std::vector<std::vector<SqlRow>>> send_and_receive(std::span<const std::string> names,
+                                                            std::span<const SqlRow> values) {
+    for (size_t k = 0; k < values.size(); ++k) {
+      const Arguments arguments(values[k]);
+      if (PQsendQueryPrepared(connection_.get(), names[k].c_str(), static_cast<int>(values[k].size()),
+                              arguments.data.data(), arguments.lengths.data(), arguments.binary.data(), 1) == 0)
+        return failure();
+    }
+    if (PQpipelineSync(connection_.get()) == 0) return failure();
+    std::vector<std::vector<SqlRow>> out;
+    std::optional<Error> failed;  // the first: those after it were not done
+    for (size_t k = 0; k < values.size(); ++k) {
+      while (const ResultPointer result{PQgetResult(connection_.get())}) {
+        Result<std::vector<SqlRow>> rows = rows_of(result.get());
+        if (!rows && !failed) failed = rows.error();
+        if (rows) out.push_back(*std::move(rows));
+      }
+    }
+    const ResultPointer end(PQgetResult(connection_.get()));
+    if (!failed && PQresultStatus(end.get()) != PGRES_PIPELINE_SYNC) return failure();
+    if (failed) return *std::move(failed);
+    return out;
+  }
+
+  [[nodiscard]] Error failure() const {
+    return error("the database failed: {}", said(PQerrorMessage(connection_.get())));
+  }
+
+  Result<std::vector<SqlRow>> rows_of(const PGresult* result) const {
+    const ExecStatusType status = PQresultStatus(result);
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
+      const std::string_view message = PQresultErrorMessage(result);
+      return message.empty() ? failure() : error("the database failed: {}", said(message.data()));
+    }
     std::vector<SqlRow> out;
-    for (int row = 0; row < PQntuples(result.get()); ++row) {
+    for (int row = 0; row < PQntuples(result); ++row) {
       SqlRow& values_of_row = out.emplace_back();
-      for (int column = 0; column < PQnfields(result.get()); ++column) {
-        ZKAPEX_TRY(SqlValue value, value_at(result.get(), row, column));
+      for (int column = 0; column < PQnfields(result); ++column) {
+        ZKAPEX_TRY(SqlValue value, value_at(result, row, column));
         values_of_row.push_back(std::move(value));
       }
     }
@@ -158,11 +218,9 @@ class PostgresDatabase : public Database {
     for (const Oid type : arguments.types) key += fmt::format(" {}", type);
     if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
     std::string name = fmt::format("s{}", prepared_.size());
-    const std::unique_ptr<PGresult, ClearResult> result(PQprepare(connection_.get(), name.c_str(), text.c_str(),
-                                                                  static_cast<int>(arguments.types.size()),
-                                                                  arguments.types.data()));
-    if (PQresultStatus(result.get()) != PGRES_COMMAND_OK)
-      return error("the database failed: {}", said(PQerrorMessage(connection_.get())));
+    const ResultPointer result(PQprepare(connection_.get(), name.c_str(), text.c_str(),
+                                         static_cast<int>(arguments.types.size()), arguments.types.data()));
+    if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) return failure();
     prepared_.emplace(std::move(key), name);
     return name;
   }

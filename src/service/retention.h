@@ -6,8 +6,12 @@
 
 namespace zkapex {
 
+struct RetentionRound {
+  size_t done = 0;                    // call it again until it is none
+  std::vector<std::string> troubles;  // files that could not be removed; they are tried again in an hour
+};
 // Lets go of some files that were decided `days` ago or earlier, and of announcements that nothing followed for a day;
-// and removes some that were let go, by anybody. How many; call it again until it is none.
-[[nodiscard]] Result<size_t> remove_expired(Store& store, Blobs& blobs, uint64_t days, const Clock& clock);
+// and removes some that were let go, by anybody.
+[[nodiscard]] Result<RetentionRound> remove_expired(Store& store, Blobs& blobs, uint64_t days, const Clock& clock);
 
 }  // namespace zkapex

@@ -120,15 +120,17 @@ class RetentionRole {
     const auto removed = round();
     if (!removed.ok()) {
       log_.write("error", "retention.trouble", {{"detail", removed.error().message}});
-      return kRetentionPause;
+      return kTroublePause;
     }
-    if (*removed == 0) return kRetentionPause;
-    log_.write("info", "retention.removed", {{"deliveries", *removed}});
+    for (const std::string& trouble : removed->troubles)
+      log_.write("error", "retention.trouble", {{"detail", trouble}});
+    if (removed->done == 0) return kRetentionPause;
+    log_.write("info", "retention.removed", {{"deliveries", removed->done}});
     return kRetentionBreath;
   }
 
  private:
-  Result<size_t> round() {
+  Result<RetentionRound> round() {
     ZKAPEX_TRY(Store store, provider_.open_store());
     return remove_expired(store, provider_.blobs(), provider_.notice().retention_days, clock_);
   }

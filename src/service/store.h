@@ -83,6 +83,8 @@ class Store {
                                             const ClientKey& key, const Bytes& entry, UnixTime now);
   [[nodiscard]] Result<std::optional<KeyRecord>> key(const std::string& id);
   [[nodiscard]] Result<std::optional<ClientInfo>> client(const std::string& name);
+  // In the order of the names.
+  [[nodiscard]] Result<std::vector<std::optional<ClientInfo>>> clients_named(std::span<const std::string> names);
   // By name, after the given one: pages.
   [[nodiscard]] Result<std::vector<ClientInfo>> clients(const std::string& after, size_t limit);
   [[nodiscard]] Result<uint64_t> client_count();
@@ -139,7 +141,7 @@ class Store {
   // Files that were let go and that nobody needs, for the caller to remove, who says of each how it ended. Until then
   // they cannot be announced again. What is cut short is claimed again after a while, so a claim is renewed just before
   // the removal: false where it is somebody else's by now. A claim is known by its time.
-  [[nodiscard]] Result<std::vector<BlobName>> claim_removals(size_t limit, UnixTime now);
+  [[nodiscard]] Result<Removals> claim_removals(size_t limit, UnixTime now);
   [[nodiscard]] Result<bool> renew_removal(const BlobName& file, UnixTime claimed, UnixTime now);
   [[nodiscard]] Status end_removal(const BlobName& file, UnixTime claimed, bool removed);
 

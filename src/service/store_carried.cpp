@@ -12,6 +12,25 @@ namespace {
 // What the column `here` says: the client has the file, and an upload of it may be under way.
 constexpr int64_t kHere = 1, kExpected = 2;
 
+// A verdict that was given up because files were lost is tried anew once all of them have come again: they come once
+// for each time that they were lost.
+Status revive_complete(Store& store, const std::string& client, UnixTime now) {
+  ZKAPEX_TRY(const std::vector<DeliveryInfo> dead,
+             all_rows<DeliveryInfo>(store.database(),
+                                    fmt::format("SELECT {} FROM {} WHERE d.client = $1 AND d.state = 'received' AND "
+                                                "j.state = 'dead'",
+                                                delivery_columns(), delivery_source()),
+                                    {client}, read_delivery));
+  for (const DeliveryInfo& one : dead) {
+    ZKAPEX_TRY(const std::vector<BlobName> missing, store.missing_state(one.announced));
+    if (!missing.empty()) continue;
+    ZKAPEX_CHECK(store.database().run(
+        "UPDATE jobs SET state = 'ready', attempts = 0, run_at = $2 WHERE delivery = $1 AND state = 'dead'",
+        {sql(one.announced.id), now}));
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Result<std::vector<CarriedFile>> carried_for(Database& database, const Announcement& delivery) {
@@ -63,11 +82,18 @@ Result<TakenState> Store::expect_state(const Digest& id, const BlobName& offered
 
 Result<Refusal> Store::receive_state(const std::string& client, const BlobName& file, UnixTime now) {
   return transact(*database_, [&]() -> Result<Refusal> {
-    ZKAPEX_TRY(const bool kept, any_row(*database_,
+    ZKAPEX_TRY(const bool came, any_row(*database_,
                                         "UPDATE carried SET here = $3 WHERE client = $1 AND sha256 = $2 "
-                                        "AND here IN ($3, $4) RETURNING 1",
+                                        "AND here = $4 RETURNING 1",
                                         {client, sql(file.sha256), kHere, kExpected}));
-    if (kept) return Refusal::kNone;
+    if (came) {
+      ZKAPEX_CHECK(revive_complete(*this, client, now));
+      return Refusal::kNone;
+    }
+    ZKAPEX_TRY(const bool here,
+               any_row(*database_, "SELECT 1 FROM carried WHERE client = $1 AND sha256 = $2 AND here = $3",
+                       {client, sql(file.sha256), kHere}));
+    if (here) return Refusal::kNone;
     // It took so long that the file was removed since, or is being removed: it may be there again.
     ZKAPEX_CHECK(leave_for_removal(*database_, file, client, now + kLongestUpload));
     return Refusal::kRemoving;
@@ -81,22 +107,27 @@ Status Store::lose_state(const std::string& client, const Digest& file) {
   });
 }
 
-Status leave_with_client(Database& database, const Conclusion& conclusion, const std::string& client, UnixTime now) {
-  ZKAPEX_CHECK(leave_all_for_removal(database, "carried", "here = 1", client, now));
-  ZKAPEX_CHECK(database.run("UPDATE carried SET here = 0 WHERE client = $1", {client}));
-  if (!conclusion.accepted) return Done{};
-  if (conclusion.guided) {
-    ZKAPEX_CHECK(
-        database.run("UPDATE carried SET past = 1 WHERE client = $1 AND sha256 = "
-                     "(SELECT model_sha256 FROM models WHERE client = $1 AND version = $2)",
-                     {client, sql(conclusion.from)}));
+Status leave_with_clients(Database& database, std::span<const Leaving> leaving, UnixTime now) {
+  std::vector<std::string> clients;
+  std::vector<SqlRow> all, guided, accepted, kept;
+  for (const Leaving& one : leaving) {
+    const Conclusion& said = *one.conclusion;
+    clients.push_back(one.client);
+    all.push_back({one.client});
+    if (!said.accepted) continue;
+    accepted.push_back({one.client});
+    if (said.guided) guided.push_back({one.client, sql(said.from)});
+    for (const BlobName& file : {said.model, said.record})
+      kept.push_back({one.client, sql(file.sha256), sql(file.bytes)});
   }
-  ZKAPEX_CHECK(database.run("DELETE FROM carried WHERE client = $1 AND past = 0", {client}));
-  for (const BlobName& file : {conclusion.model, conclusion.record}) {
-    ZKAPEX_CHECK(database.run("INSERT INTO carried (client, sha256, bytes, past, here) VALUES ($1, $2, $3, 0, 0)",
-                              {client, sql(file.sha256), sql(file.bytes)}));
-  }
-  return Done{};
+  ZKAPEX_CHECK(leave_all_for_removal(database, "carried", "here = 1", clients, now));
+  ZKAPEX_CHECK(do_each(database, "UPDATE carried SET here = 0 WHERE client = $1", all));
+  ZKAPEX_CHECK(do_each(database,
+                       "UPDATE carried SET past = 1 WHERE client = $1 AND sha256 = "
+                       "(SELECT model_sha256 FROM models WHERE client = $1 AND version = $2)",
+                       guided));
+  ZKAPEX_CHECK(do_each(database, "DELETE FROM carried WHERE client = $1 AND past = 0", accepted));
+  return do_each(database, "INSERT INTO carried (client, sha256, bytes, past, here) VALUES ($1, $2, $3, 0, 0)", kept);
 }
 
 }  // namespace zkapex

@@ -51,12 +51,16 @@ Result<ClientInfo> read_client(SqlReader& row) {
   return out;
 }
 
-// The client's newest model, where there is one.
-Status fill_model(Database& database, ClientInfo& client) {
-  ZKAPEX_TRY(client.model, one_row<ModelState>(database,
-                                               "SELECT " + model_columns() +
-                                                   " FROM models m WHERE m.client = $1 ORDER BY m.version DESC LIMIT 1",
-                                               {client.name}, read_model));
+// The clients' newest models, where there are any.
+Status fill_models(Database& database, std::span<ClientInfo* const> clients) {
+  std::vector<SqlRow> names;
+  for (const ClientInfo* client : clients) names.push_back({client->name});
+  ZKAPEX_TRY(
+      std::vector<std::optional<ModelState>> models,
+      one_row_each<ModelState>(
+          database, "SELECT " + model_columns() + " FROM models m WHERE m.client = $1 ORDER BY m.version DESC LIMIT 1",
+          names, read_model));
+  for (size_t k = 0; k < clients.size(); ++k) clients[k]->model = models[k];
   return Done{};
 }
 
@@ -136,7 +140,12 @@ Result<TakenKey> Store::rotate_key(const std::string& client, const std::string&
     if (!was_current) return refused_key(Refusal::kKeyRetired);
     // Logged after this, they would be signed by a key that is not the client's any more. A file of theirs may be here,
     // or still be coming.
-    ZKAPEX_CHECK(leave_all_for_removal(*database_, "deliveries", "state = 'announced'", client, now + kLongestUpload));
+    ZKAPEX_CHECK(
+        leave_all_for_removal(*database_, "deliveries", "state = 'announced'", {&client, 1}, now + kLongestUpload));
+    ZKAPEX_CHECK(
+        database_->run("INSERT INTO withdrawn (id, kind, client, window_id, announced) SELECT id, kind, client, "
+                       "window_id, announced FROM deliveries WHERE client = $1 AND state = 'announced'",
+                       {client}));
     ZKAPEX_CHECK(database_->run("DELETE FROM deliveries WHERE client = $1 AND state = 'announced'", {client}));
     ZKAPEX_CHECK(insert_key(*database_, client, key, entry, now));
     return TakenKey{.entry = entry};
@@ -159,12 +168,22 @@ Result<std::optional<KeyRecord>> Store::key(const std::string& id) {
 }
 
 Result<std::optional<ClientInfo>> Store::client(const std::string& name) {
-  ZKAPEX_TRY(std::optional<ClientInfo> out,
-             one_row<ClientInfo>(*database_, "SELECT name, enrolled, person, registration FROM clients WHERE name = $1",
-                                 {name}, read_client));
-  if (out) {
-    ZKAPEX_CHECK(fill_model(*database_, *out));
+  ZKAPEX_TRY(std::vector<std::optional<ClientInfo>> found, clients_named({&name, 1}));
+  return std::move(found.front());
+}
+
+Result<std::vector<std::optional<ClientInfo>>> Store::clients_named(std::span<const std::string> names) {
+  std::vector<SqlRow> values;
+  for (const std::string& name : names) values.push_back({name});
+  ZKAPEX_TRY(
+      std::vector<std::optional<ClientInfo>> out,
+      one_row_each<ClientInfo>(*database_, "SELECT name, enrolled, person, registration FROM clients WHERE name = $1",
+                               values, read_client));
+  std::vector<ClientInfo*> present;
+  for (std::optional<ClientInfo>& one : out) {
+    if (one) present.push_back(&*one);
   }
+  ZKAPEX_CHECK(fill_models(*database_, present));
   return out;
 }
 
@@ -174,7 +193,9 @@ Result<std::vector<ClientInfo>> Store::clients(const std::string& after, size_t 
       all_rows<ClientInfo>(
           *database_, "SELECT name, enrolled, person, registration FROM clients WHERE name > $1 ORDER BY name LIMIT $2",
           {after, sql(uint64_t{limit})}, read_client));
-  for (ClientInfo& client : out) ZKAPEX_CHECK(fill_model(*database_, client));
+  std::vector<ClientInfo*> all;
+  for (ClientInfo& client : out) all.push_back(&client);
+  ZKAPEX_CHECK(fill_models(*database_, all));
   return out;
 }
 

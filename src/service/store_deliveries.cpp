@@ -69,9 +69,11 @@ Result<Refusal> too_many(Database& database, const Announcement& wanted, UnixTim
   const bool updates = wanted.kind == DeliveryKind::kUpdate;
   ZKAPEX_TRY(const uint64_t before,
              count_of(database,
-                      "SELECT COUNT(*) FROM deliveries WHERE client = $1 AND kind = $2 AND window_id = $3 "
-                      "AND announced > $4",
-                      {wanted.client, std::string(name(wanted.kind)), wanted.window, updates ? now - kADay : 0}));
+                      "SELECT (SELECT COUNT(*) FROM deliveries WHERE client = $1 AND kind = $2 AND window_id = $3 "
+                      "AND announced > $4) + (SELECT COUNT(*) FROM withdrawn WHERE client = $1 AND kind = $2 "
+                      "AND window_id = $3 AND announced > $4 AND id <> $5)",  // by a new key, it counts once
+                      {wanted.client, std::string(name(wanted.kind)), wanted.window, updates ? now - kADay : 0,
+                       sql(wanted.id)}));
   return before >= (updates ? kMostInADay : kMostDeliveries) ? Refusal::kTooMany : Refusal::kNone;
 }
 
@@ -98,6 +100,7 @@ Result<TakenDelivery> Store::announce(const Announcement& announcement, UnixTime
     ZKAPEX_TRY(const bool going, is_being_removed(*database_, announcement.file.sha256, announcement.client, now));
     if (refusal == Refusal::kNone && going) refusal = Refusal::kRemoving;
     if (refusal != Refusal::kNone) return TakenDelivery{.refusal = refusal, .delivery = {}};
+    ZKAPEX_CHECK(database_->run("DELETE FROM withdrawn WHERE id = $1", {sql(announcement.id)}));
     ZKAPEX_CHECK(database_->run(
         "INSERT INTO deliveries (id, kind, client, window_id, sha256, bytes, envelope, state, announced) "
         "VALUES ($1, $2, $3, $4, $5, $6, $7, 'announced', $8)",

@@ -1,4 +1,4 @@
-// Leases, fencing tokens, and the one transaction in which a verdict is written.
+// Leases and fencing tokens.
 #include "service/store.h"
 #include "service/store_rows.h"
 
@@ -72,55 +72,20 @@ Result<Claimed> read_claimed(SqlReader& row) {
   return out;
 }
 
-// The model moves by one version, unless it has moved already.
-Result<bool> move_model(Database& database, const Conclusion& conclusion, const std::string& client, UnixTime now) {
-  return any_row(database,
-                 "INSERT INTO models (client, version, commitment, model_sha256, model_bytes, record_sha256, "
-                 "record_bytes, delivery, since) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9 "
-                 "WHERE true ON CONFLICT DO NOTHING RETURNING version",
-                 {client, sql(conclusion.from + 1), sql(conclusion.commitment), sql(conclusion.model.sha256),
-                  sql(conclusion.model.bytes), sql(conclusion.record.sha256), sql(conclusion.record.bytes),
-                  sql(conclusion.delivery), now});
-}
-
-// False where the token is an old one, or the model is not where the verdict found it.
-Result<bool> conclude_one(Database& database, const Conclusion& conclusion, UnixTime now) {
-  ZKAPEX_TRY(const bool held, any_row(database,
-                                      "UPDATE jobs SET state = 'done', worker = NULL, lease_until = NULL, why = NULL "
-                                      "WHERE id = $1 AND token = $2 AND state = 'leased' AND delivery = $3 RETURNING 1",
-                                      {conclusion.job, sql(conclusion.token), sql(conclusion.delivery)}));
-  if (!held) return false;
-  ZKAPEX_TRY(const std::optional<std::string> client,
-             one_row<std::string>(database, "SELECT client FROM deliveries WHERE id = $1", {sql(conclusion.delivery)},
-                                  [](SqlReader& row) { return row.text(); }));
-  if (!client) return error("a job of the database has no delivery");
-  ZKAPEX_TRY(const uint64_t version,
-             count_of(database, "SELECT COALESCE(MAX(version), 0) FROM models WHERE client = $1", {*client}));
-  bool fits = version == conclusion.from;
-  if (fits && conclusion.accepted) {
-    ZKAPEX_TRY(fits, move_model(database, conclusion, *client, now));
+Result<std::vector<Job>> with_deliveries(Database& database, std::span<Claimed> claimed) {
+  std::vector<SqlRow> ids;
+  for (const Claimed& one : claimed) ids.push_back({sql(one.delivery)});
+  ZKAPEX_TRY(std::vector<std::optional<DeliveryInfo>> found,
+             one_row_each<DeliveryInfo>(
+                 database, fmt::format("SELECT {} FROM {} WHERE d.id = $1", delivery_columns(), delivery_source()), ids,
+                 read_delivery));
+  std::vector<Job> out;
+  for (size_t k = 0; k < claimed.size(); ++k) {
+    if (!found[k]) return error("a job of the database has no delivery");
+    claimed[k].job.delivery = *std::move(found[k]);
+    out.push_back(std::move(claimed[k].job));
   }
-  if (!fits) {
-    ZKAPEX_CHECK(database.run("UPDATE jobs SET state = 'ready', run_at = $2, attempts = attempts - 1 WHERE id = $1",
-                              {conclusion.job, now}));
-    return false;
-  }
-  ZKAPEX_TRY(const int64_t queued, queue_entry(database, conclusion.entry));
-  ZKAPEX_TRY(const bool decided,
-             any_row(database,
-                     "UPDATE deliveries SET state = $2, reason = $3, detail = $4, decided = $5, verdict = $6 "
-                     "WHERE id = $1 AND state = 'received' RETURNING 1",
-                     {sql(conclusion.delivery), std::string(conclusion.accepted ? "accepted" : "rejected"),
-                      conclusion.reason, conclusion.detail, now, queued}));
-  if (!decided) return error("a delivery of the database has a verdict and an open job");
-  if (conclusion.carried) {
-    ZKAPEX_CHECK(leave_with_client(database, conclusion, *client, now));
-  }
-  if (conclusion.accepted && conclusion.from == 0) {
-    ZKAPEX_CHECK(
-        database.run("UPDATE clients SET registration = $2 WHERE name = $1", {*client, sql(conclusion.delivery)}));
-  }
-  return true;
+  return out;
 }
 
 }  // namespace
@@ -145,37 +110,21 @@ Result<std::vector<Job>> Store::claim(const std::string& worker, size_t limit, U
                                   next->alone != 0 ? int64_t{1} : static_cast<int64_t>(limit)},
                                  read_claimed));
     std::sort(claimed.begin(), claimed.end(), [](const Claimed& a, const Claimed& b) { return a.job.id < b.job.id; });
-    std::vector<Job> out;
-    for (Claimed& one : claimed) {
-      ZKAPEX_TRY(std::optional<DeliveryInfo> found, delivery(one.delivery));
-      if (!found) return error("a job of the database has no delivery");
-      one.job.delivery = *std::move(found);
-      out.push_back(std::move(one.job));
-    }
-    return out;
+    return with_deliveries(*database_, claimed);
   });
 }
 
 Result<std::vector<int64_t>> Store::heartbeat(std::span<const Job> jobs, UnixTime now) {
   return transact(*database_, [&]() -> Result<std::vector<int64_t>> {
+    std::vector<SqlRow> leases;
+    for (const Job& job : jobs) leases.push_back({job.id, sql(job.token), now + rules_.lease});
+    ZKAPEX_TRY(const std::vector<bool> held, any_row_each(*database_,
+                                                          "UPDATE jobs SET lease_until = $3 WHERE id = $1 AND "
+                                                          "token = $2 AND state = 'leased' RETURNING 1",
+                                                          leases));
     std::vector<int64_t> out;
-    for (const Job& job : jobs) {
-      ZKAPEX_TRY(const bool held, any_row(*database_,
-                                          "UPDATE jobs SET lease_until = $3 WHERE id = $1 AND token = $2 AND "
-                                          "state = 'leased' RETURNING 1",
-                                          {job.id, sql(job.token), now + rules_.lease}));
-      if (held) out.push_back(job.id);
-    }
-    return out;
-  });
-}
-
-Result<std::vector<bool>> Store::conclude(std::span<const Conclusion> conclusions, UnixTime now) {
-  return transact(*database_, [&]() -> Result<std::vector<bool>> {
-    std::vector<bool> out;
-    for (const Conclusion& conclusion : conclusions) {
-      ZKAPEX_TRY(const bool written, conclude_one(*database_, conclusion, now));
-      out.push_back(written);
+    for (size_t k = 0; k < jobs.size(); ++k) {
+      if (held[k]) out.push_back(jobs[k].id);
     }
     return out;
   });

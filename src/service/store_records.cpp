@@ -10,8 +10,19 @@ Result<File> StoreRecords::read(const BlobName& name) const {
   return file;
 }
 
+Status StoreRecords::look_up(std::span<const std::string> clients) {
+  ZKAPEX_TRY(const std::vector<std::optional<ClientInfo>> found, store_.clients_named(clients));
+  for (size_t k = 0; k < clients.size(); ++k) looked_up_[clients[k]] = found[k];
+  return Done{};
+}
+
 Result<std::optional<ClientRecord>> StoreRecords::find(const std::string& client) const {
-  ZKAPEX_TRY(const std::optional<ClientInfo> info, store_.client(client));
+  std::optional<ClientInfo> info;
+  if (const auto known = looked_up_.find(client); known != looked_up_.end()) {
+    info = known->second;
+  } else {
+    ZKAPEX_TRY(info, store_.client(client));
+  }
   if (!info || !info->model) return std::optional<ClientRecord>();
   ClientRecord out;
   ZKAPEX_TRY(out.current, read<ModelCommitment>(info->model->model));

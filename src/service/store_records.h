@@ -27,6 +27,9 @@ class StoreRecords : public Records {
   StoreRecords(Store& store, Blobs& blobs, const Deployment& deployment)
       : store_(store), blobs_(blobs), deployment_(deployment) {}
 
+  // What find() will be asked for, looked up together.
+  [[nodiscard]] Status look_up(std::span<const std::string> clients);
+
   [[nodiscard]] const Deployment& deployment() const override { return deployment_; }
   [[nodiscard]] Result<std::optional<ClientRecord>> find(const std::string& client) const override;
   // The store takes submissions only of clients that were registered before the window, and no updates while it waits.
@@ -50,6 +53,7 @@ class StoreRecords : public Records {
   Store& store_;
   Blobs& blobs_;
   const Deployment& deployment_;
+  std::map<std::string, std::optional<ClientInfo>> looked_up_;
   mutable std::map<std::string, Standing> standings_;
   mutable std::map<std::string, Change> changes_;
   mutable std::map<Digest, Mask> masks_;

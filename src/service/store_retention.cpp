@@ -66,14 +66,15 @@ Status leave_for_removal(Database& database, const BlobName& file, const std::st
 }
 
 Status leave_all_for_removal(Database& database, std::string_view table, std::string_view which,
-                             const std::string& client, UnixTime due) {
+                             std::span<const std::string> clients, UnixTime due) {
   const std::string statement = fmt::format(
       "INSERT INTO removals (sha256, bytes, client, due) SELECT sha256, MAX(bytes), client, CAST($2 AS {{integer}}) "
       "FROM {} WHERE client = $1 AND {} GROUP BY sha256, client "
       "ON CONFLICT (sha256, client) DO UPDATE SET due = excluded.due",
       table, which);
-  ZKAPEX_CHECK(database.run(in_dialect(statement, database.dialect()), {client, due}));
-  return Done{};
+  std::vector<SqlRow> values;
+  for (const std::string& client : clients) values.push_back({client, due});
+  return do_each(database, statement, values);
 }
 
 Result<bool> is_being_removed(Database& database, const Digest& file, const std::string& client, UnixTime now) {
@@ -83,6 +84,7 @@ Result<bool> is_being_removed(Database& database, const Digest& file, const std:
 
 Result<size_t> Store::expire(const Expiry& expiry, UnixTime now) {
   return transact(*database_, [&]() -> Result<size_t> {
+    ZKAPEX_CHECK(database_->run("DELETE FROM withdrawn WHERE announced <= $1", {expiry.announced}));
     ZKAPEX_TRY(const std::vector<Expired> expired, find_expired(*database_, expiry));
     for (const Expired& one : expired) {
       ZKAPEX_CHECK(leave_for_removal(*database_, one.file, one.client, one.announced ? now + kLongestUpload : now));
@@ -100,8 +102,8 @@ Status Store::let_go(const BlobName& file, const std::string& client, UnixTime n
   return transact(*database_, [&] { return leave_for_removal(*database_, file, client, now); });
 }
 
-Result<std::vector<BlobName>> Store::claim_removals(size_t limit, UnixTime now) {
-  return transact(*database_, [&]() -> Result<std::vector<BlobName>> {
+Result<Removals> Store::claim_removals(size_t limit, UnixTime now) {
+  return transact(*database_, [&]() -> Result<Removals> {
     // Nobody announces or hands in anything until the end: see hold_client() in store_deliveries.cpp.
     ZKAPEX_CHECK(database_->run(in_dialect("SELECT one FROM deployment {for_update}", database_->dialect()), {}));
     // A client that waits for a verdict may have sent, as some other file, what the verdict is going to lead to.
@@ -113,7 +115,7 @@ Result<std::vector<BlobName>> Store::claim_removals(size_t limit, UnixTime now) 
                                   "(SELECT 1 FROM removals o JOIN deliveries u ON u.client = o.client "
                                   "WHERE o.sha256 = r.sha256 AND u.state = 'received') LIMIT $3",
                                   {now, now - kRemovalLease, sql(uint64_t{limit})}, read_blob_name));
-    std::vector<BlobName> out;
+    Removals out{.claimed = {}, .looked_at = due.size()};
     for (const BlobName& file : due) {
       // What a client brought along, and nothing followed: nobody waits for a verdict here.
       ZKAPEX_CHECK(database_->run("UPDATE carried SET here = 0 WHERE sha256 = $1", {sql(file.sha256)}));
@@ -122,7 +124,7 @@ Result<std::vector<BlobName>> Store::claim_removals(size_t limit, UnixTime now) 
         ZKAPEX_CHECK(database_->run("DELETE FROM removals WHERE sha256 = $1", {sql(file.sha256)}));
       } else {
         ZKAPEX_CHECK(database_->run("UPDATE removals SET removing = $2 WHERE sha256 = $1", {sql(file.sha256), now}));
-        out.push_back(file);
+        out.claimed.push_back(file);
       }
     }
     return out;

@@ -7,6 +7,18 @@ Result<bool> any_row(Database& database, std::string_view statement, const SqlRo
   return !rows.empty();
 }
 
+Result<std::vector<bool>> any_row_each(Database& database, std::string_view statement, std::span<const SqlRow> values) {
+  ZKAPEX_TRY(const auto answers, database.run_each(in_dialect(statement, database.dialect()), values));
+  std::vector<bool> out;
+  for (const std::vector<SqlRow>& rows : answers) out.push_back(!rows.empty());
+  return out;
+}
+
+Status do_each(Database& database, std::string_view statement, std::span<const SqlRow> values) {
+  ZKAPEX_CHECK(database.run_each(in_dialect(statement, database.dialect()), values));
+  return Done{};
+}
+
 Result<uint64_t> count_of(Database& database, std::string_view statement, const SqlRow& values) {
   ZKAPEX_TRY(const std::optional<uint64_t> found,
              one_row<uint64_t>(database, statement, values, [](SqlReader& row) { return row.count(); }));
@@ -14,9 +26,21 @@ Result<uint64_t> count_of(Database& database, std::string_view statement, const 
   return *found;
 }
 
+Result<std::vector<int64_t>> queue_entries(Database& database, std::span<const SqlRow> bodies) {
+  ZKAPEX_TRY(const auto ids, one_row_each<int64_t>(database, "INSERT INTO entries (body) VALUES ($1) RETURNING id",
+                                                   bodies, [](SqlReader& row) { return row.integer(); }));
+  std::vector<int64_t> out;
+  for (const std::optional<int64_t>& id : ids) {
+    if (!id) return error("the database returned no number");
+    out.push_back(*id);
+  }
+  return out;
+}
+
 Result<int64_t> queue_entry(Database& database, const Bytes& body) {
-  ZKAPEX_TRY(const uint64_t id, count_of(database, "INSERT INTO entries (body) VALUES ($1) RETURNING id", {body}));
-  return static_cast<int64_t>(id);
+  const SqlRow row{body};
+  ZKAPEX_TRY(const std::vector<int64_t> ids, queue_entries(database, {&row, 1}));
+  return ids.front();
 }
 
 Result<BlobName> read_blob_name(SqlReader& row) {

@@ -29,12 +29,32 @@ template <class T, class Read>
   return std::optional<T>(std::move(all.front()));
 }
 
+// The first row that each of the statements returned, where there is one.
+template <class T, class Read>
+[[nodiscard]] Result<std::vector<std::optional<T>>> one_row_each(Database& database, std::string_view statement,
+                                                                 std::span<const SqlRow> values, const Read& read) {
+  ZKAPEX_TRY(const auto answers, database.run_each(in_dialect(statement, database.dialect()), values));
+  std::vector<std::optional<T>> out;
+  for (const std::vector<SqlRow>& rows : answers) {
+    std::optional<T>& one = out.emplace_back();
+    if (rows.empty()) continue;
+    SqlReader reader(rows.front());
+    ZKAPEX_TRY(one, read(reader));
+  }
+  return out;
+}
+
 // Whether the statement returns a row.
 [[nodiscard]] Result<bool> any_row(Database& database, std::string_view statement, const SqlRow& values);
+[[nodiscard]] Result<std::vector<bool>> any_row_each(Database& database, std::string_view statement,
+                                                     std::span<const SqlRow> values);
+// What returns nothing.
+[[nodiscard]] Status do_each(Database& database, std::string_view statement, std::span<const SqlRow> values);
 // The one number that the statement returns.
 [[nodiscard]] Result<uint64_t> count_of(Database& database, std::string_view statement, const SqlRow& values);
 
-// Into the outbox; gives its number there.
+// Into the outbox; gives the numbers there. Each row of values is one entry's bytes.
+[[nodiscard]] Result<std::vector<int64_t>> queue_entries(Database& database, std::span<const SqlRow> bodies);
 [[nodiscard]] Result<int64_t> queue_entry(Database& database, const Bytes& body);
 
 [[nodiscard]] Result<BlobName> read_blob_name(SqlReader& row);
@@ -48,9 +68,9 @@ inline constexpr UnixTime kLongestUpload = 86'400;
 // Whoever lets go of a file says so in its own transaction; from `due` on it is removed, unless anybody needs it.
 [[nodiscard]] Status leave_for_removal(Database& database, const BlobName& file, const std::string& client,
                                        UnixTime due);
-// The same of all files of that client that a table names.
+// The same of all files of those clients that a table names.
 [[nodiscard]] Status leave_all_for_removal(Database& database, std::string_view table, std::string_view which,
-                                           const std::string& client, UnixTime due);
+                                           std::span<const std::string> clients, UnixTime due);
 // Just now, or some other file of that client.
 [[nodiscard]] Result<bool> is_being_removed(Database& database, const Digest& file, const std::string& client,
                                             UnixTime now);
@@ -62,9 +82,12 @@ struct CarriedFile {
   bool here = false;
 };
 [[nodiscard]] Result<std::vector<CarriedFile>> carried_for(Database& database, const Announcement& delivery);
-// What came along goes, and the client keeps what the verdict leads to.
-[[nodiscard]] Status leave_with_client(Database& database, const Conclusion& conclusion, const std::string& client,
-                                       UnixTime now);
+// What came along goes, and the clients keep what the verdicts lead to.
+struct Leaving {
+  std::string client;
+  const Conclusion* conclusion = nullptr;
+};
+[[nodiscard]] Status leave_with_clients(Database& database, std::span<const Leaving> leaving, UnixTime now);
 
 // The columns that read_delivery() and read_model() read, of tables that delivery_source() and `models m` name.
 [[nodiscard]] std::string delivery_columns();

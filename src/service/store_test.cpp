@@ -267,30 +267,6 @@ TEST_P(StoreTest, AWindowThatIsOverIsNotWaitedFor) {
   EXPECT_EQ(announced(update("c1"), 1000), "none");
 }
 
-TEST_P(StoreTest, AClientTriesSoOften) {
-  registered(store_, "c1");
-  ASSERT_EQ(published(window("w1")), "none");
-  for (int k = 0; k < 32; ++k) ASSERT_EQ(announced(proof("c1", "w1", fmt::format("try {}", k)), 200), "none");
-  EXPECT_EQ(announced(proof("c1", "w1", "one more"), 200), "too-many");
-  // Updates so many in a day.
-  for (int k = 0; k < 256; ++k) ASSERT_EQ(announced(update("c1", fmt::format("u{}", k)), 2000), "none");
-  EXPECT_EQ(announced(update("c1", "one more"), 2000 + 86'399), "too-many");
-  EXPECT_EQ(announced(update("c1", "one more"), 2000 + 86'400), "none");
-}
-
-TEST_P(StoreTest, SoManyKeysInADay) {
-  enrol(store_, "c0");
-  const auto rotate = [&](int k, UnixTime now) {
-    const auto taken = store_.rotate_key("c0", key_of(fmt::format("c{}", k - 1)).id, static_cast<uint64_t>(k),
-                                         key_of(fmt::format("c{}", k)), bytes_of("rotation"), now);
-    return taken.ok() ? std::string(name(taken->refusal)) : taken.error().message;
-  };
-  for (int k = 1; k <= 255; ++k) ASSERT_EQ(rotate(k, 20), "none") << k;
-  EXPECT_EQ(rotate(256, 20), "too-many");
-  EXPECT_EQ(rotate(256, 1 + 86'400), "too-many");
-  EXPECT_EQ(rotate(256, 20 + 86'400), "none");
-}
-
 // Whatever a statement says the second time, what is logged is what was said the first time.
 TEST_P(StoreTest, AKnownKeyHasTheStatementThatIsLogged) {
   enrol(store_, "c1");
@@ -352,15 +328,15 @@ TEST_P(StoreTest, AnEarlierSchemaIsMigrated) {
   enrol(store_, "a");
   auto database = *open_database(address_);
   ASSERT_TRUE(database->begin().ok());
-  for (const char* statement : {"DROP TABLE removals", "DROP TABLE carried", "DROP INDEX client_keys_client",
-                                "DELETE FROM schema_steps WHERE version > 2"})
+  for (const char* statement : {"DROP TABLE withdrawn", "DROP TABLE removals", "DROP TABLE carried",
+                                "DROP INDEX client_keys_client", "DELETE FROM schema_steps WHERE version > 2"})
     ASSERT_TRUE(database->run(statement, {}).ok()) << statement;
   ASSERT_TRUE(database->commit().ok());
   auto migrated = Store::open(address_);
   ASSERT_TRUE(migrated.ok()) << refusal(migrated);
   EXPECT_TRUE((*migrated->client("a")).has_value());
   EXPECT_TRUE(migrated->let_go(blob_of("file"), "a", 10).ok());
-  EXPECT_EQ(migrated->claim_removals(10, 10)->size(), 1U);
+  EXPECT_EQ(migrated->claim_removals(10, 10)->claimed.size(), 1U);
 }
 
 TEST_P(StoreTest, WhatFailsInATransactionLeavesNothing) {

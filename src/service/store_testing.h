@@ -48,6 +48,11 @@ class WatchedDatabase : public Database {
     point_();
     return database_->run(statement, values);
   }
+  Result<std::vector<std::vector<SqlRow>>> run_each(std::string_view statement,
+                                                    std::span<const SqlRow> values) override {
+    point_();
+    return database_->run_each(statement, values);
+  }
   Status begin() override { return database_->begin(); }
   Status commit() override {
     point_();

@@ -144,6 +144,12 @@ struct DeadJob {
   DeliveryInfo delivery;
 };
 
+// Names of files that somebody let go: those that nobody needs are claimed, and to be removed.
+struct Removals {
+  std::vector<BlobName> claimed;
+  size_t looked_at = 0;  // more than are claimed where some are needed: those are forgotten
+};
+
 // Numbers for the dashboard and metrics.
 struct QueueCounts {
   uint64_t ready = 0, leased = 0, done = 0, dead = 0;

@@ -58,7 +58,10 @@ Result<size_t> Worker::run_once() {
     }
   }
   const auto conclusions = [&]() -> Result<std::vector<Conclusion>> {
-    const StoreRecords records(store_, *blobs_, *deployment_);
+    StoreRecords records(store_, *blobs_, *deployment_);
+    std::vector<std::string> clients;
+    for (const Case& one : cases) clients.push_back(one.job.delivery.announced.client);
+    ZKAPEX_CHECK(records.look_up(clients));
     const Announcement& first = jobs.front().delivery.announced;
     std::optional<WindowInfo> window;
     if (first.kind == DeliveryKind::kSubmission) {
@@ -68,7 +71,7 @@ Result<size_t> Worker::run_once() {
     ZKAPEX_TRY(const std::vector<Finding> findings,
                examine_cases(records, base_ ? &*base_ : nullptr, cases, window, settings_.work));
     ZKAPEX_TRY(const std::vector<Successors> successors,
-               keep_successors(records, settings_.carried ? nullptr : blobs_, cases, findings, *settings_.work.pool));
+               keep_successors(records, settings_.carried ? nullptr : blobs_, cases, findings));
     std::vector<Conclusion> out;
     for (size_t k = 0; k < cases.size(); ++k) {
       ZKAPEX_TRY(Conclusion one,

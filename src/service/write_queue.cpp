@@ -27,6 +27,11 @@ Result<std::vector<SqlRow>> GatheredDatabase::run(std::string_view statement, co
   return database_->run(statement, values);
 }
 
+Result<std::vector<std::vector<SqlRow>>> GatheredDatabase::run_each(std::string_view statement,
+                                                                    std::span<const SqlRow> values) {
+  return database_->run_each(statement, values);
+}
+
 Status GatheredDatabase::begin() { return gathering_ ? Status(Done{}) : database_->begin(); }
 
 Status GatheredDatabase::commit() { return gathering_ ? Status(Done{}) : database_->commit(); }

@@ -24,6 +24,8 @@ class GatheredDatabase : public Database {
 
   [[nodiscard]] const SqlDialect& dialect() const override { return database_->dialect(); }
   [[nodiscard]] Result<std::vector<SqlRow>> run(std::string_view statement, const SqlRow& values) override;
+  [[nodiscard]] Result<std::vector<std::vector<SqlRow>>> run_each(std::string_view statement,
+                                                                  std::span<const SqlRow> values) override;
   [[nodiscard]] Status begin() override;
   [[nodiscard]] Status commit() override;
   void roll_back() override;
