@@ -10,10 +10,12 @@ namespace zkapex {
 // dense_avx2.cpp, dense_avx512.cpp
 const DenseKernels<float>& dense_kernels_avx2(float);
 const DenseKernels<double>& dense_kernels_avx2(double);
-const FactorKernels& factor_kernels_avx2();
+FactorKernels factor_kernels_avx2();
+const TriangleKernels& triangle_kernels_avx2();
+const TriangleKernels& triangle_kernels_avx512();
 DenseKernels<float> with_avx512(DenseKernels<float> kernels);
 DenseKernels<double> with_avx512(DenseKernels<double> kernels);
-FactorKernels with_avx512(FactorKernels kernels);
+FactorKernels factor_kernels_avx512();
 #endif
 
 namespace {
@@ -55,14 +57,25 @@ template struct DenseKernels<float>;
 template struct DenseKernels<double>;
 
 const FactorKernels& FactorKernels::get([[maybe_unused]] InstructionSet set) {
+  const auto with_arrange = [](FactorKernels kernels) {
+    kernels.arrange = arrange_factor<int8_t>;
+    return kernels;
+  };
 #if defined(__x86_64__)
-  if (set >= InstructionSet::kAvx512) {
-    static const FactorKernels wide = with_avx512(factor_kernels_avx2());
-    return wide;
-  }
-  if (set >= InstructionSet::kAvx2) return factor_kernels_avx2();
+  static const FactorKernels avx2 = with_arrange(factor_kernels_avx2()), avx512 = factor_kernels_avx512();
+  if (set >= InstructionSet::kAvx512) return avx512;
+  if (set >= InstructionSet::kAvx2) return avx2;
 #endif
-  static constexpr FactorKernels kernels = dense::Factor<Lanes16<double>>::kernels<Lanes16<float>>();
+  static const FactorKernels portable = with_arrange(dense::Factor<Lanes16<double>>::kernels<Lanes16<float>>());
+  return portable;
+}
+
+const TriangleKernels& TriangleKernels::get([[maybe_unused]] InstructionSet set) {
+#if defined(__x86_64__)
+  if (set >= InstructionSet::kAvx512) return triangle_kernels_avx512();
+  if (set >= InstructionSet::kAvx2) return triangle_kernels_avx2();
+#endif
+  static constexpr TriangleKernels kernels = dense::Triangle<Lanes16<float>>::kernels();
   return kernels;
 }
 

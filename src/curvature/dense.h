@@ -70,18 +70,52 @@ struct DenseKernels {
   static const DenseKernels& get(InstructionSet set = instruction_set());
 };
 
-// Products with a matrix of integers stored as floats, in double: exact when no partial sum reaches 2^53.
+// Of a triangle of integers L, packed row after row (factor.h), two arrangements as floats: upper[k][i] = lower[i][k] =
+// L[i][k]. Both are square, of L's rows rounded up to whole panels, with a diagonal of one where L has ended. Rows of a
+// panel of `upper` below its diagonal block, and above it of one of `lower`, are undefined and never read.
 struct FactorKernels {
-  // out[k] = sum over i of t[k][i] x[i] for all rows k; x has a number for every column of every panel. `scratch` as
-  // above.
-  void (*multiply)(PanelView<const float> t, const size_t* ends, const double* x, double* out, double* scratch);
-  // out[i] = sum over k of t[k][i] x[k] for every column of every panel.
-  void (*multiply_transposed)(PanelView<const float> t, const size_t* ends, const double* x, double* out);
+  void (*arrange)(const int8_t* factor, size_t rows, PanelView<float> upper, PanelView<float> lower);
+
+  // Lᵀ x and L x in double: exact when no partial sum reaches 2^53. A number for every column.
+  void (*multiply_transposed)(PanelView<const float> lower, const double* x, double* out);
+  void (*multiply)(PanelView<const float> upper, const double* x, double* out);
   // gram of DenseKernels, exactly, for at most 1024 rows of entries from -128 to 127. `scratch` has room for t's
   // panels, a byte an entry, with rows rounded up to a multiple of four, from an address that is a multiple of 64 on.
   void (*gram)(PanelView<const float> t, const size_t* ends, PanelView<float> out, uint8_t* scratch);
 
   static const FactorKernels& get(InstructionSet set = instruction_set());
+};
+
+// Both arrangements, for entries of any width.
+template <class Entry>
+void arrange_factor(const Entry* factor, size_t rows, PanelView<float> upper, PanelView<float> lower) {
+  const size_t padded = upper.panels * kPanel;
+  const auto set = [&](size_t i, size_t k, float v) {
+    upper.data[(i / kPanel * padded + k) * kPanel + i % kPanel] = v;
+    lower.data[(k / kPanel * padded + i) * kPanel + k % kPanel] = v;
+  };
+  for (size_t i = 0; i < padded; ++i) {
+    const Entry* row = factor + i * (i + 1) / 2;
+    for (size_t k = 0; k < (i / kPanel + 1) * kPanel; ++k)
+      set(i, k, i < rows && k <= i ? static_cast<float>(row[k]) : i >= rows && k == i ? 1.0F : 0.0F);
+  }
+}
+
+// Solves with such a triangle by its arrangements. Sums are taken in one order, whatever the width of vectors, so paths
+// with a fused multiply-add agree to the last bit.
+struct TriangleKernels {
+  static constexpr size_t kInverse = 2 * kPanel * kPanel;  // numbers for each panel
+
+  // Of each diagonal block its inverse, and that transposed: what solves take for `inverses`.
+  void (*invert_blocks)(PanelView<const float> upper, float* inverses);
+  // x becomes L⁻¹ x, where x is zero before panel `first`.
+  void (*solve)(PanelView<const float> upper, const float* inverses, size_t first, float* x);
+  // The same for kPanel right sides, whose numbers stand side by side.
+  void (*solve_many)(PanelView<const float> upper, const float* inverses, size_t first, float* x);
+  // x becomes L⁻ᵀ x.
+  void (*solve_transposed)(PanelView<const float> lower, const float* inverses, float* x);
+
+  static const TriangleKernels& get(InstructionSet set = instruction_set());
 };
 
 }  // namespace zkapex

@@ -42,8 +42,9 @@ const DenseKernels<double>& dense_kernels_avx2(double) {
   static constexpr DenseKernels<double> kernels = dense::Dense<DoubleLanes>::kernels();
   return kernels;
 }
-const FactorKernels& factor_kernels_avx2() {
-  static constexpr FactorKernels kernels = dense::Factor<DoubleLanes>::kernels<FloatLanes>();
+FactorKernels factor_kernels_avx2() { return dense::Factor<DoubleLanes>::kernels<FloatLanes>(); }
+const TriangleKernels& triangle_kernels_avx2() {
+  static constexpr TriangleKernels kernels = dense::Triangle<FloatLanes>::kernels();
   return kernels;
 }
 

@@ -12,16 +12,16 @@ namespace zkapex::dense {
 
 inline constexpr size_t kTileRows = 4;
 
-// acc[r][c] (+ or -)= sum over k < count of left[k][r] right[k][c]: four columns of one panel against `Columns`
+// acc[r][c] (+ or -)= sum over k < count of left[k][r] right[k][c]: some columns of one panel against `Columns`
 // vectors, `stride` apart. Eight or more accumulators hide the latency of the multiply-add. Every sum is taken in the
 // order of k, so paths with a fused multiply-add agree to the last bit.
-template <class Lanes, size_t Columns, bool Subtract>
+template <class Lanes, size_t Columns, bool Subtract, size_t Rows>
 inline void tile(const typename Lanes::Real* left, const typename Lanes::Real* right, size_t stride, size_t count,
-                 typename Lanes::Vector (&acc)[kTileRows][Columns]) {
+                 typename Lanes::Vector (&acc)[Rows][Columns]) {
   for (size_t k = 0; k < count; ++k, left += kPanel, right += kPanel) {
     typename Lanes::Vector b[Columns];
     for (size_t c = 0; c < Columns; ++c) b[c] = Lanes::load(right + c * stride);
-    for (size_t r = 0; r < kTileRows; ++r) {
+    for (size_t r = 0; r < Rows; ++r) {
       const auto a = Lanes::splat(left[r]);
       for (size_t c = 0; c < Columns; ++c)
         acc[r][c] = Subtract ? Lanes::subtract_product(acc[r][c], a, b[c]) : Lanes::add_product(acc[r][c], a, b[c]);
@@ -181,38 +181,27 @@ template <class Lanes>  // of doubles, with load_floats
 struct Factor {
   using Vector = typename Lanes::Vector;
   static constexpr size_t kVectors = kPanel / Lanes::kCount;
+  static constexpr size_t kChains = kVectors < 4 ? 4 / kVectors : 1;  // sums side by side hide a latency
 
-  static const float* panel(PanelView<const float> t, size_t p) { return t.data + p * t.rows * kPanel; }
-
-  static void multiply(PanelView<const float> t, const size_t* ends, const double* x, double* out, double* scratch) {
-    for (size_t k = 0; k < t.rows * Lanes::kCount; ++k) scratch[k] = 0;
-    for (size_t p = 0; p < t.panels; ++p) {
-      Vector v[kVectors];
-      for (size_t c = 0; c < kVectors; ++c) v[c] = Lanes::load(x + p * kPanel + c * Lanes::kCount);
-      const float* from = panel(t, p);
-      for (size_t k = 0; k < ends[p]; ++k) {
-        Vector sum = Lanes::load(&scratch[k * Lanes::kCount]);
+  // out[c] = sum over rows k of panel c / kPanel, from `first` to `end`, of t[k][c] x[k]
+  static void sum_rows(PanelView<const float> t, size_t p, size_t first, size_t end, const double* x, double* out) {
+    const float* from = t.data + p * t.rows * kPanel;
+    Vector acc[kChains][kVectors] = {};
+    for (size_t k = first; k < end; k += kChains)
+      for (size_t h = 0; h < kChains; ++h)
         for (size_t c = 0; c < kVectors; ++c)
-          sum = Lanes::add_product(sum, Lanes::load_floats(from + k * kPanel + c * Lanes::kCount), v[c]);
-        Lanes::store(&scratch[k * Lanes::kCount], sum);
-      }
-    }
-    for (size_t k = 0; k < t.rows; ++k) {
-      out[k] = 0;
-      for (size_t l = 0; l < Lanes::kCount; ++l) out[k] += scratch[k * Lanes::kCount + l];
+          acc[h][c] = Lanes::add_product(acc[h][c], Lanes::splat(x[k + h]),
+                                         Lanes::load_floats(from + (k + h) * kPanel + c * Lanes::kCount));
+    for (size_t c = 0; c < kVectors; ++c) {
+      for (size_t h = 1; h < kChains; ++h) acc[0][c] = acc[0][c] + acc[h][c];
+      Lanes::store(out + p * kPanel + c * Lanes::kCount, acc[0][c]);
     }
   }
-
-  static void multiply_transposed(PanelView<const float> t, const size_t* ends, const double* x, double* out) {
-    for (size_t p = 0; p < t.panels; ++p) {
-      Vector acc[kVectors] = {};
-      const float* from = panel(t, p);
-      for (size_t k = 0; k < ends[p]; ++k)
-        for (size_t c = 0; c < kVectors; ++c)
-          acc[c] =
-              Lanes::add_product(acc[c], Lanes::splat(x[k]), Lanes::load_floats(from + k * kPanel + c * Lanes::kCount));
-      for (size_t c = 0; c < kVectors; ++c) Lanes::store(out + p * kPanel + c * Lanes::kCount, acc[c]);
-    }
+  static void multiply(PanelView<const float> upper, const double* x, double* out) {
+    for (size_t p = 0; p < upper.panels; ++p) sum_rows(upper, p, 0, (p + 1) * kPanel, x, out);
+  }
+  static void multiply_transposed(PanelView<const float> lower, const double* x, double* out) {
+    for (size_t p = 0; p < lower.panels; ++p) sum_rows(lower, p, p * kPanel, lower.rows, x, out);
   }
 
   // Floats hold all integers up to 2^24, so these sums are exact in any order.
@@ -223,8 +212,107 @@ struct Factor {
 
   template <class FloatLanes>
   static constexpr FactorKernels kernels() {
-    return {&multiply, &multiply_transposed, &gram<FloatLanes>};
+    return {nullptr, &multiply_transposed, &multiply, &gram<FloatLanes>};
   }
+};
+
+template <class Lanes>  // of floats
+struct Triangle {
+  using Vector = typename Lanes::Vector;
+  static constexpr size_t kVectors = kPanel / Lanes::kCount, kBlock = kPanel * kPanel;
+  static constexpr size_t kTogether = kVectors == 1 ? 2 * kTileRows : kTileRows;  // rows of many right sides
+
+  static const float* block(PanelView<const float> m, size_t p) { return m.data + (p * m.rows + p * kPanel) * kPanel; }
+
+  static void invert_blocks(PanelView<const float> upper, float* inverses) {
+    for (size_t p = 0; p < upper.panels; ++p) {
+      const float* u = block(upper, p);  // u[k][i] = L[i][k]
+      float *inverse = inverses + p * TriangleKernels::kInverse, *transposed = inverse + kBlock;
+      for (size_t i = 0; i < kPanel; ++i) {
+        const float pivot = 1 / u[i * kPanel + i];
+        Vector acc[kVectors];
+        for (size_t c = 0; c < kVectors; ++c) {
+          float unit[Lanes::kCount] = {};
+          if (i / Lanes::kCount == c) unit[i % Lanes::kCount] = 1;
+          acc[c] = Lanes::load(unit);
+        }
+        for (size_t k = 0; k < i; ++k)
+          for (size_t c = 0; c < kVectors; ++c)
+            acc[c] = Lanes::subtract_product(acc[c], Lanes::splat(u[k * kPanel + i]),
+                                             Lanes::load(inverse + k * kPanel + c * Lanes::kCount));
+        for (size_t c = 0; c < kVectors; ++c)
+          Lanes::store(inverse + i * kPanel + c * Lanes::kCount, acc[c] * Lanes::splat(pivot));
+      }
+      for (size_t i = 0; i < kPanel; ++i)
+        for (size_t k = 0; k < kPanel; ++k) transposed[k * kPanel + i] = inverse[i * kPanel + k];
+    }
+  }
+
+  // out[c] = sum over k < count of t[k][c] x[k], count a multiple of four, in four sums
+  static void sum_rows(const float* t, const float* x, size_t count, float* out) {
+    Vector acc[4][kVectors] = {};
+    for (size_t k = 0; k < count; k += 4)
+      for (size_t h = 0; h < 4; ++h)
+        for (size_t c = 0; c < kVectors; ++c)
+          acc[h][c] = Lanes::add_product(acc[h][c], Lanes::splat(x[k + h]),
+                                         Lanes::load(t + (k + h) * kPanel + c * Lanes::kCount));
+    for (size_t c = 0; c < kVectors; ++c)
+      Lanes::store(out + c * Lanes::kCount, (acc[0][c] + acc[1][c]) + (acc[2][c] + acc[3][c]));
+  }
+
+  // x of panel p becomes (inverse of its block) (x - sums over the others).
+  static void finish(const float* inverse, const float* sums, float* x) {
+    float rest[kPanel];
+    for (size_t i = 0; i < kPanel; ++i) rest[i] = x[i] - sums[i];
+    sum_rows(inverse, rest, kPanel, x);
+  }
+
+  static void solve(PanelView<const float> upper, const float* inverses, size_t first, float* x) {
+    for (size_t p = first; p < upper.panels; ++p) {
+      float sums[kPanel];
+      sum_rows(upper.data + (p * upper.rows + first * kPanel) * kPanel, x + first * kPanel, (p - first) * kPanel, sums);
+      finish(inverses + p * TriangleKernels::kInverse + kBlock, sums, x + p * kPanel);
+    }
+  }
+
+  static void solve_transposed(PanelView<const float> lower, const float* inverses, float* x) {
+    for (size_t p = lower.panels; p-- > 0;) {
+      const size_t next = (p + 1) * kPanel;
+      float sums[kPanel];
+      sum_rows(lower.data + (p * lower.rows + next) * kPanel, x + next, lower.rows - next, sums);
+      finish(inverses + p * TriangleKernels::kInverse, sums, x + p * kPanel);
+    }
+  }
+
+  static void solve_many(PanelView<const float> upper, const float* inverses, size_t first, float* x) {
+    const float* solved = x + first * kBlock;
+    for (size_t p = first; p < upper.panels; ++p) {
+      const float *left = upper.data + (p * upper.rows + first * kPanel) * kPanel,
+                  *transposed = inverses + p * TriangleKernels::kInverse + kBlock;
+      float rest[kBlock];
+      for (size_t i = 0; i < kPanel; i += kTogether) {
+        Vector acc[kTogether][kVectors];
+        rows(x + p * kBlock + i * kPanel, acc);
+        tile<Lanes, kVectors, true>(left + i, solved, Lanes::kCount, (p - first) * kPanel, acc);
+        put(acc, rest + i * kPanel);
+      }
+      for (size_t i = 0; i < kPanel; i += kTogether) {
+        Vector acc[kTogether][kVectors] = {};
+        tile<Lanes, kVectors, false>(transposed + i, rest, Lanes::kCount, i + kTogether, acc);
+        put(acc, x + p * kBlock + i * kPanel);
+      }
+    }
+  }
+  static void rows(const float* from, Vector (&acc)[kTogether][kVectors]) {
+    for (size_t r = 0; r < kTogether; ++r)
+      for (size_t c = 0; c < kVectors; ++c) acc[r][c] = Lanes::load(from + r * kPanel + c * Lanes::kCount);
+  }
+  static void put(const Vector (&acc)[kTogether][kVectors], float* to) {
+    for (size_t r = 0; r < kTogether; ++r)
+      for (size_t c = 0; c < kVectors; ++c) Lanes::store(to + r * kPanel + c * Lanes::kCount, acc[r][c]);
+  }
+
+  static constexpr TriangleKernels kernels() { return {&invert_blocks, &solve, &solve_many, &solve_transposed}; }
 };
 
 }  // namespace zkapex::dense

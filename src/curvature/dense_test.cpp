@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -159,34 +160,120 @@ TEST(DenseKernelsOfFloats, Avx512AgreesWithAvx2ToTheLastBit) {
   }
 }
 
+// A packed triangle, with extremes, whose diagonal is large enough to be solved with.
+std::vector<int8_t> random_factor(size_t size, std::mt19937_64& rng) {
+  std::vector<int8_t> out(size * (size + 1) / 2);
+  for (size_t j = 0; j < size; ++j) {
+    for (size_t l = 0; l < j; ++l) out[j * (j + 1) / 2 + l] = static_cast<int8_t>(static_cast<int>(rng() % 17) - 8);
+    out[j * (j + 1) / 2 + j] = static_cast<int8_t>(rng() % 2 == 0 ? 127 : -100);
+  }
+  if (size > 1) out[1] = -128;
+  return out;
+}
+
+// L at (i, k), which goes on as the identity.
+double entry_of(const std::vector<int8_t>& factor, size_t size, size_t i, size_t k) {
+  if (i >= size || k > i) return i == k ? 1 : 0;
+  return factor[i * (i + 1) / 2 + k];
+}
+
+struct Arranged {
+  size_t n;
+  PanelMatrix<float> upper, lower;
+  Arranged(const std::vector<int8_t>& factor, size_t size, InstructionSet set)
+      : n(panels_for(size) * kPanel), upper(n, n), lower(n, n) {
+    FactorKernels::get(set).arrange(factor.data(), size, upper.view(), lower.view());
+  }
+};
+
+constexpr std::array<size_t, 7> kSizes = {1, 15, 16, 17, 60, 80, 256};
+
+TEST(FactorKernels, ArrangesATriangleBothWays) {
+  std::mt19937_64 rng(12);
+  for (const size_t size : kSizes) {
+    const std::vector<int8_t> factor = random_factor(size, rng);
+    for (const InstructionSet set : instruction_sets_up_to(detect_instruction_set())) {
+      const Arranged arranged(factor, size, set);
+      for (size_t i = 0; i < arranged.n; ++i) {
+        for (size_t k = 0; k < (i / kPanel + 1) * kPanel; ++k) {
+          ASSERT_EQ(arranged.upper.at(k, i), entry_of(factor, size, i, k)) << size << ' ' << i << ' ' << k;
+          ASSERT_EQ(arranged.lower.at(i, k), entry_of(factor, size, i, k)) << size << ' ' << i << ' ' << k;
+        }
+      }
+    }
+  }
+}
+
 TEST(FactorKernels, ProductsOfIntegersAreExact) {
   std::mt19937_64 rng(9);
-  const size_t rows = 50;
-  PanelMatrix<float> t(rows, 40);
-  const size_t ends[] = {20, 50, 33};
-  std::uniform_int_distribution<int> entry(-127, 127);
-  for (size_t k = 0; k < rows; ++k)
-    for (size_t i = 0; i < 48; ++i)
-      if (k < ends[i / 16]) t.at(k, i) = static_cast<float>(entry(rng));
-  std::uniform_int_distribution<int64_t> any(-(int64_t{1} << 38), int64_t{1} << 38);
-  std::vector<double> x(48), z(rows), y(48), scratch(rows * kMaxLanes);
-  for (double& v : x) v = static_cast<double>(any(rng));
-  for (const InstructionSet set : instruction_sets_up_to(detect_instruction_set())) {
-    const FactorKernels& kernels = FactorKernels::get(set);
-    kernels.multiply(std::as_const(t).view(), ends, x.data(), z.data(), scratch.data());
-    for (size_t k = 0; k < rows; ++k) {
-      int64_t sum = 0;
-      for (size_t i = 0; i < 48; ++i) sum += static_cast<int64_t>(t.at(k, i)) * static_cast<int64_t>(x[i]);
-      EXPECT_EQ(static_cast<int64_t>(z[k]), sum);
+  std::uniform_int_distribution<int64_t> any(-(int64_t{1} << 36), int64_t{1} << 36);
+  for (const size_t size : kSizes) {
+    const std::vector<int8_t> factor = random_factor(size, rng);
+    for (const InstructionSet set : instruction_sets_up_to(detect_instruction_set())) {
+      const Arranged arranged(factor, size, set);
+      const size_t n = arranged.n;
+      std::vector<double> x(n), z(n), y(n);
+      for (double& v : x) v = static_cast<double>(any(rng));
+      const FactorKernels& kernels = FactorKernels::get(set);
+      kernels.multiply_transposed(arranged.lower.view(), x.data(), z.data());
+      kernels.multiply(arranged.upper.view(), x.data(), y.data());
+      for (size_t k = 0; k < n; ++k) {
+        int64_t down = 0, along = 0;
+        for (size_t i = 0; i < n; ++i) {
+          down += static_cast<int64_t>(entry_of(factor, size, i, k)) * static_cast<int64_t>(x[i]);
+          along += static_cast<int64_t>(entry_of(factor, size, k, i)) * static_cast<int64_t>(x[i]);
+        }
+        ASSERT_EQ(static_cast<int64_t>(z[k]), down);
+        ASSERT_EQ(static_cast<int64_t>(y[k]), along);
+      }
     }
-    std::vector<double> small(rows);
-    for (size_t k = 0; k < rows; ++k) small[k] = static_cast<double>(any(rng));
-    kernels.multiply_transposed(std::as_const(t).view(), ends, small.data(), y.data());
-    for (size_t i = 0; i < 48; ++i) {
-      int64_t sum = 0;
-      for (size_t k = 0; k < rows; ++k) sum += static_cast<int64_t>(t.at(k, i)) * static_cast<int64_t>(small[k]);
-      EXPECT_EQ(static_cast<int64_t>(y[i]), sum);
+  }
+}
+
+TEST(TriangleKernels, SolveWithBothArrangements) {
+  std::mt19937_64 rng(13);
+  std::uniform_real_distribution<float> any(-1, 1);
+  for (const size_t size : kSizes) {
+    const std::vector<int8_t> factor = random_factor(size, rng);
+    std::vector<std::vector<float>> of_paths;
+    std::vector<float> start(panels_for(size) * kPanel * kPanel);
+    for (float& v : start) v = any(rng);
+    for (const InstructionSet set : instruction_sets_up_to(detect_instruction_set())) {
+      const Arranged arranged(factor, size, set);
+      const size_t n = arranged.n, first = arranged.upper.panels() / 2;
+      const TriangleKernels& kernels = TriangleKernels::get(set);
+      std::vector<float> inverses(arranged.upper.panels() * TriangleKernels::kInverse), all;
+      kernels.invert_blocks(arranged.upper.view(), inverses.data());
+      for (const size_t from : {size_t{0}, first}) {
+        std::vector<float> want(start.begin(), start.begin() + static_cast<ptrdiff_t>(n));
+        std::fill_n(want.begin(), from * kPanel, 0.0F);
+        std::vector<float> x = want, many(n * kPanel);
+        for (size_t i = from * kPanel; i < n; ++i)
+          for (size_t c = 0; c < kPanel; ++c) many[i * kPanel + c] = want[i] * static_cast<float>(c);
+        kernels.solve(arranged.upper.view(), inverses.data(), from, x.data());
+        kernels.solve_many(arranged.upper.view(), inverses.data(), from, many.data());
+        for (size_t i = 0; i < n; ++i) {
+          double sum = 0, third = 0;
+          for (size_t k = 0; k <= i; ++k) {
+            sum += entry_of(factor, size, i, k) * static_cast<double>(x[k]);
+            third += entry_of(factor, size, i, k) * static_cast<double>(many[k * kPanel + 3]);
+          }
+          ASSERT_NEAR(sum, want[i], 1e-4) << size << ' ' << i;
+          ASSERT_NEAR(third, 3 * want[i], 3e-4) << size << ' ' << i;
+        }
+        all.insert(all.end(), many.begin(), many.end());
+        x = want;
+        kernels.solve_transposed(arranged.lower.view(), inverses.data(), x.data());
+        for (size_t k = 0; k < n; ++k) {
+          double sum = 0;
+          for (size_t i = k; i < n; ++i) sum += entry_of(factor, size, i, k) * static_cast<double>(x[i]);
+          ASSERT_NEAR(sum, want[k], 1e-4) << size << ' ' << k;
+        }
+        all.insert(all.end(), x.begin(), x.end());
+      }
+      if (set >= InstructionSet::kAvx2) of_paths.push_back(all);
     }
+    for (const auto& path : of_paths) EXPECT_EQ(path, of_paths[0]);  // to the last bit
   }
 }
 

@@ -12,30 +12,22 @@ ExactCurvature::ExactCurvature(size_t block, unsigned bits, uint64_t floor)
     : digit_bits_(52 - (bits - 1) - log2_ceil(block)), floor_(floor) {}
 
 template <class Entry>
-void ExactCurvature::load(std::span<const Entry> factor, std::span<const uint32_t> kept,
-                          std::span<const uint32_t> masked) {
+void ExactCurvature::load(std::span<const Entry> factor, size_t size) {
   bytes_ = sizeof(Entry) == 1;
-  kept_columns_ = panels_for(kept.size()) * kPanel;
-  rows_.reshape(kept.size() + masked.size(), kept_columns_ + masked.size());
-  ends_.assign(rows_.panels(), 0);
-  const auto place = [&](std::span<const uint32_t> coordinates, size_t first_panel) {
-    for (size_t begin = 0; begin < coordinates.size(); begin += kPanel) {
-      const auto here = coordinates.subspan(begin, std::min(kPanel, coordinates.size() - begin));
-      const size_t p = first_panel + begin / kPanel, end = here.back() + 1;
-      ends_[p] = end;
-      float* panel = rows_.panel(p);
-      std::fill_n(panel, end * kPanel, 0.0F);
-      for (size_t c = 0; c < here.size(); ++c) {
-        const Entry* row = factor.data() + triangle_size(here[c]);
-        for (size_t k = 0; k <= here[c]; ++k) panel[k * kPanel + c] = static_cast<float>(row[k]);
-      }
-    }
-  };
-  place(kept, 0);
-  place(masked, kept_columns_ / kPanel);
+  size_ = size;
+  const size_t panels = panels_for(size);
+  upper_.reshape(panels * kPanel, panels * kPanel);
+  lower_.reshape(panels * kPanel, panels * kPanel);
+  if constexpr (sizeof(Entry) == 1) {
+    FactorKernels::get().arrange(factor.data(), size, upper_.view(), lower_.view());
+  } else {
+    arrange_factor(factor.data(), size, upper_.view(), lower_.view());
+  }
+  ends_.clear();
+  for (size_t p = 0; p < panels; ++p) ends_.push_back((p + 1) * kPanel);
 }
-template void ExactCurvature::load(std::span<const int8_t>, std::span<const uint32_t>, std::span<const uint32_t>);
-template void ExactCurvature::load(std::span<const int16_t>, std::span<const uint32_t>, std::span<const uint32_t>);
+template void ExactCurvature::load(std::span<const int8_t>, size_t);
+template void ExactCurvature::load(std::span<const int16_t>, size_t);
 
 template <class Integer>
 size_t ExactCurvature::split(std::span<const Integer> values) {
@@ -57,25 +49,22 @@ size_t ExactCurvature::split(std::span<const Integer> values) {
   return digits;
 }
 
-void ExactCurvature::apply(std::span<const int64_t> x, std::span<int128> y) {
+void ExactCurvature::add(std::span<const int64_t> x, std::span<int128> y) {
   const FactorKernels& kernels = FactorKernels::get();
-  const size_t rows = rows_.rows();
-  inner_.assign(rows, 0);
-  scratch_.resize(rows * kMaxLanes);
-  product_.resize(std::max(rows, columns()));
+  const size_t n = columns();
+  inner_.assign(n, 0);
+  product_.resize(n);
   const size_t outer_digits = split(x);
   for (size_t d = 0; d < outer_digits; ++d) {  // z = Lᵀ x
-    kernels.multiply(std::as_const(rows_).view(), ends_.data(), &digits_[d * x.size()], product_.data(),
-                     scratch_.data());
-    for (size_t k = 0; k < rows; ++k)
+    kernels.multiply_transposed(std::as_const(lower_).view(), &digits_[d * n], product_.data());
+    for (size_t k = 0; k < n; ++k)
       inner_[k] += static_cast<int128>(static_cast<int64_t>(product_[k])) << (d * digit_bits_);
   }
-  for (size_t k = 0; k < y.size(); ++k) y[k] = static_cast<int128>(floor_) * x[k];
+  for (size_t k = 0; k < n; ++k) y[k] += static_cast<int128>(floor_) * x[k];
   const size_t inner_digits = split(std::span<const int128>(inner_));
   for (size_t d = 0; d < inner_digits; ++d) {  // L z + μ x
-    kernels.multiply_transposed(std::as_const(rows_).view(), ends_.data(), &digits_[d * rows], product_.data());
-    for (size_t k = 0; k < y.size(); ++k)
-      y[k] += static_cast<int128>(static_cast<int64_t>(product_[k])) << (d * digit_bits_);
+    kernels.multiply(std::as_const(upper_).view(), &digits_[d * n], product_.data());
+    for (size_t k = 0; k < n; ++k) y[k] += static_cast<int128>(static_cast<int64_t>(product_[k])) << (d * digit_bits_);
   }
 }
 

@@ -1,4 +1,4 @@
-// A x over the integers, A = L Lᵀ + μ I of one block, with the coordinates outside the mask first.
+// A x over the integers, A = L Lᵀ + μ I of one block.
 #pragma once
 
 #include <span>
@@ -15,23 +15,25 @@ class ExactCurvature {
  public:
   ExactCurvature(size_t block, unsigned bits, uint64_t floor);
 
-  // `factor` is a packed lower triangle of which the first `size` rows count; `kept` and `masked` are the coordinates
-  // outside and inside the mask, increasing, together 0 .. size - 1. Entry is int8_t or int16_t.
+  // `factor` is a packed lower triangle of which the first `size` rows count. Entry is int8_t or int16_t.
   template <class Entry>
-  void load(std::span<const Entry> factor, std::span<const uint32_t> kept, std::span<const uint32_t> masked);
+  void load(std::span<const Entry> factor, size_t size);
 
-  // Columns of the arranged block: the kept coordinates, padding to a whole panel, the masked ones, padding.
-  [[nodiscard]] size_t kept_columns() const { return kept_columns_; }
-  [[nodiscard]] size_t columns() const { return rows_.panels() * kPanel; }
-  // rows()[k][column] = L[coordinate of the column][k]; rows from ends()[p] on are undefined in panel p, and zero.
-  [[nodiscard]] const PanelMatrix<float>& rows() const { return rows_; }
+  [[nodiscard]] size_t size() const { return size_; }
+  // Coordinates of the block, and padding to a whole panel, where L goes on as the identity.
+  [[nodiscard]] size_t columns() const { return upper_.rows(); }
+  // L's two arrangements (dense.h).
+  [[nodiscard]] const PanelMatrix<float>& upper() const { return upper_; }
+  [[nodiscard]] const PanelMatrix<float>& lower() const { return lower_; }
+  // Where panels of `upper` end.
   [[nodiscard]] const std::vector<size_t>& ends() const { return ends_; }
-
   // Whether entries have at most 8 bits.
   [[nodiscard]] bool bytes() const { return bytes_; }
+  // μ
+  [[nodiscard]] uint64_t floor() const { return floor_; }
 
-  // y = A x, both by column; x is zero on padding.
-  void apply(std::span<const int64_t> x, std::span<int128> y);
+  // y += A x, both with a number for each column; x is zero on padding.
+  void add(std::span<const int64_t> x, std::span<int128> y);
 
  private:
   // Digits of all values: out[digit][k], as many as the largest value needs.
@@ -41,10 +43,10 @@ class ExactCurvature {
   unsigned digit_bits_;
   bool bytes_ = false;
   uint64_t floor_;
-  size_t kept_columns_ = 0;
-  PanelMatrix<float> rows_;
+  size_t size_ = 0;
+  PanelMatrix<float> upper_, lower_;
   std::vector<size_t> ends_;
-  std::vector<double> digits_, product_, scratch_;
+  std::vector<double> digits_, product_;
   std::vector<int128> inner_;
 };
 

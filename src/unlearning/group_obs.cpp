@@ -9,9 +9,10 @@ namespace zkapex {
 
 namespace {
 
-constexpr unsigned kMaxRefinements = 40;
+constexpr unsigned kMaxRefinements = 40, kMaxByStoredFactor = 8;
 
-// Below this the error left after a correction is rounding, not the solver: each correction shrinks it by far more.
+// After a step of no more than this the error that is left is rounding, not the solver's: each step shrinks it by far
+// more.
 constexpr double kSettled = 16;
 
 }  // namespace
@@ -60,36 +61,35 @@ Result<ObsOutcome> GroupObs::solve_entries(std::span<const Entry> factor, const 
   outcome.guide = squares;
   const bool guided = pull_ != 0 && std::ranges::any_of(guide, [](int64_t v) { return v != 0; });
   if (masked.empty() && !guided) return outcome;
+  curvature_.load(factor, theta.size());
+  const size_t n = curvature_.columns();
   kept_.clear();
-  target_.clear();
+  move_.assign(n, 0);
+  first_y_.assign(n, 0);
   for (uint32_t k = 0, m = 0; k < theta.size(); ++k) {
     if (m < masked.size() && masked[m] == k) {
+      move_[k] = -theta[k];
       ++m;
     } else {
       kept_.push_back(k);
-      target_.push_back(guided ? static_cast<int128>(pull_) * guide[k] : 0);
+      if (guided) first_y_[k] = -static_cast<int128>(pull_) * guide[k];
     }
   }
-  curvature_.load(factor, kept_, masked);
-  x_.assign(curvature_.columns(), 0);
-  y_.resize(x_.size());
-  for (size_t m = 0; m < masked.size(); ++m) x_[curvature_.kept_columns() + m] = -theta[masked[m]];
-  if (!kept_.empty() && !solve_with(single_, outcome)) {
-    outcome = {};
-    outcome.guide = squares;
+  curvature_.add(move_, first_y_);
+  begin();
+  if (!kept_.empty() && !solve_by_stored_factor(masked, outcome) && !solve_with(single_, masked, outcome)) {
     outcome.double_precision = true;
-    if (!solve_with(double_, outcome))
+    if (!solve_with(double_, masked, outcome))
       return error(
           "no rounding meets the error bound: the block's curvature is too ill-conditioned for it; raise the "
           "error, the fraction bits, or the damping");
   }
 
-  for (size_t k = 0; k < kept_.size(); ++k) {
-    out[kept_[k]] += x_[k];
-    if (!weights_.contains(out[kept_[k]]))
-      return error("weight {} of the block would leave its {} bits", kept_[k], weights_.width);
+  for (const uint32_t k : kept_) {
+    out[k] += x_[k];
+    if (!weights_.contains(out[k])) return error("weight {} of the block would leave its {} bits", k, weights_.width);
     outcome.moved += static_cast<uint128>(static_cast<int128>(x_[k]) * x_[k]);
-    if (!guide.empty()) outcome.followed += static_cast<int128>(guide[kept_[k]]) * x_[k];
+    if (!guide.empty()) outcome.followed += static_cast<int128>(guide[k]) * x_[k];
   }
   for (const uint32_t k : masked) {
     outcome.removed += static_cast<uint128>(static_cast<int128>(theta[k]) * theta[k]);
@@ -98,43 +98,108 @@ Result<ObsOutcome> GroupObs::solve_entries(std::span<const Entry> factor, const 
   return outcome;
 }
 
-// y_ = A x_ + t (x_ − Δ), and Σ_C y².
-Wide GroupObs::residual() {
-  curvature_.apply(x_, y_);
-  for (size_t k = 0; k < kept_.size(); ++k) y_[k] -= target_[k];
+// x_ = −θ_M, and its y_.
+void GroupObs::begin() {
+  x_.assign(curvature_.columns(), 0);
+  y_ = first_y_;
+}
+
+// x_ gains move_, which is zero on the mask, and y_ what it gains by that.
+void GroupObs::move() {
+  for (const uint32_t k : kept_) x_[k] += move_[k];
+  curvature_.add(move_, y_);
+}
+
+// Σ_C y².
+Wide GroupObs::residual() const {
   uint128 largest = 0;
-  for (size_t k = 0; k < kept_.size(); ++k) largest |= static_cast<uint128>(y_[k] < 0 ? ~y_[k] : y_[k]);
+  for (const uint32_t k : kept_) largest |= static_cast<uint128>(y_[k] < 0 ? ~y_[k] : y_[k]);
   if (largest >> 58 == 0) {  // squares below 2^118, at most 1024 of them
     uint128 sum = 0;
-    for (size_t k = 0; k < kept_.size(); ++k) sum += static_cast<uint128>(y_[k] * y_[k]);
+    for (const uint32_t k : kept_) sum += static_cast<uint128>(y_[k] * y_[k]);
     return Wide::from(sum);
   }
   Wide sum;
-  for (size_t k = 0; k < kept_.size(); ++k) sum += Wide::square_of(y_[k]);
+  for (const uint32_t k : kept_) sum += Wide::square_of(y_[k]);
   return sum;
 }
 
+template <class Correct>
+GroupObs::Refined GroupObs::refine(unsigned most, const Correct& correct, ObsOutcome& outcome) {
+  const auto limit = std::ldexp(1.0, static_cast<int>(weights_.width));  // |x| of weights in range is below
+  begin();
+  outcome.refinements = 0;
+  outcome.nearest_plane = false;
+  Wide best = Wide::max();
+  double last_step = limit, step_before = limit;
+  while (true) {
+    outcome.residual = residual();
+    // Steps shrink by the same factor again and again: is the next one less than a unit?
+    const bool settled =
+        last_step <= kSettled || (outcome.refinements > 1 && last_step * last_step < step_before / 2);
+    if (outcome.residual <= bound_ && settled) return Refined::kMet;
+    if (outcome.refinements > 1 && outcome.residual + outcome.residual >= best) break;  // no more to be gained
+    best = outcome.residual;
+    best_ = x_;
+    best_y_ = y_;
+    correct();
+    if (++outcome.refinements > most) return Refined::kFailed;
+    step_before = last_step;
+    last_step = 0;
+    std::ranges::fill(move_, 0);
+    for (const uint32_t k : kept_) {
+      const double move = std::nearbyint(step_[k]);
+      if (!(std::fabs(move) < limit)) return Refined::kFailed;
+      last_step = std::max(last_step, std::fabs(move));
+      move_[k] = static_cast<int64_t>(move);
+      if (std::fabs(static_cast<double>(x_[k] + move_[k])) >= limit) return Refined::kFailed;
+    }
+    if (last_step == 0) break;
+    move();
+  }
+  // Rounded as well as coordinate by coordinate can be.
+  if (best < outcome.residual) {
+    std::swap(x_, best_);
+    std::swap(y_, best_y_);
+    outcome.residual = best;
+  }
+  return outcome.residual <= bound_ ? Refined::kMet : Refined::kRounded;
+}
+
+bool GroupObs::solve_by_stored_factor(std::span<const uint32_t> masked, ObsOutcome& outcome) {
+  if (!stored_.prepare(curvature_, masked)) return false;
+  const auto correct = [&] { stored_.solve(y_, step_); };
+  outcome.stored_factor = refine(kMaxByStoredFactor, correct, outcome) == Refined::kMet;
+  return outcome.stored_factor;
+}
+
+// Masked coordinates are cut off from the others: they stay where they are.
 template <class Real>
-bool GroupObs::factorize(Solver<Real>& solver) {
-  const size_t n = curvature_.kept_columns();
-  const PanelMatrix<float>& rows = curvature_.rows();
+bool GroupObs::factorize(Solver<Real>& solver, std::span<const uint32_t> masked) {
+  const size_t n = curvature_.columns();
+  const PanelMatrix<float>& upper = curvature_.upper();
+  const size_t* ends = curvature_.ends().data();
   solver.factor.reshape(n, n);
   solver.scratch.resize(n * kMaxLanes);
   const auto& kernels = DenseKernels<Real>::get();
   if constexpr (std::is_same_v<Real, float>) {
     if (curvature_.bytes()) {
-      packed_.resize((rows.rows() + 3) / 4 * rows.panels());
-      FactorKernels::get().gram(rows.view(), curvature_.ends().data(), solver.factor.view(), packed_.data()->bytes);
+      packed_.resize((upper.rows() + 3) / 4 * upper.panels());
+      FactorKernels::get().gram(upper.view(), ends, solver.factor.view(), packed_.data()->bytes);
     } else {
-      kernels.gram(rows.view(), curvature_.ends().data(), solver.factor.view());
+      kernels.gram(upper.view(), ends, solver.factor.view());
     }
   } else {
-    solver.rows.reshape(rows.rows(), n);
+    solver.rows.reshape(n, n);
     for (size_t p = 0; p < solver.rows.panels(); ++p)
-      std::copy_n(rows.panel(p), curvature_.ends()[p] * kPanel, solver.rows.panel(p));
-    kernels.gram(std::as_const(solver.rows).view(), curvature_.ends().data(), solver.factor.view());
+      std::copy_n(upper.panel(p), ends[p] * kPanel, solver.rows.panel(p));
+    kernels.gram(std::as_const(solver.rows).view(), ends, solver.factor.view());
   }
   for (size_t k = 0; k < n; ++k) solver.factor.at(k, k) += static_cast<Real>(floor_);
+  for (const uint32_t m : masked) {
+    for (size_t k = 0; k < m; ++k) solver.factor.at(k, m) = 0;
+    for (size_t k = m + 1; k < n; ++k) solver.factor.at(m, k) = 0;
+  }
   return kernels.cholesky(solver.factor.view(),
                           static_cast<Real>(floor_) / 2);  // no pivot is below μ + t but by rounding
 }
@@ -142,12 +207,12 @@ bool GroupObs::factorize(Solver<Real>& solver) {
 // step_ = -(A_CC + t I)⁻¹ y_C, as well as Real can.
 template <class Real>
 void GroupObs::correction(Solver<Real>& solver) {
-  const size_t n = curvature_.kept_columns();
+  const size_t n = curvature_.columns();
   double largest = 0;
-  for (size_t k = 0; k < kept_.size(); ++k) largest = std::max(largest, std::fabs(static_cast<double>(y_[k])));
+  for (const uint32_t k : kept_) largest = std::max(largest, std::fabs(static_cast<double>(y_[k])));
   const double scale = largest > 0 ? largest : 1;
   solver.step.assign(n, Real{0});
-  for (size_t k = 0; k < kept_.size(); ++k) solver.step[k] = static_cast<Real>(-static_cast<double>(y_[k]) / scale);
+  for (const uint32_t k : kept_) solver.step[k] = static_cast<Real>(-static_cast<double>(y_[k]) / scale);
   DenseKernels<Real>::get().solve(std::as_const(solver.factor).view(), solver.step.data(), solver.scratch.data());
   step_.resize(n);
   for (size_t k = 0; k < n; ++k) step_[k] = static_cast<double>(solver.step[k]) * scale;
@@ -157,49 +222,27 @@ void GroupObs::correction(Solver<Real>& solver) {
 // the later ones are fixed. Each |(U e)_j| ends at most U_jj / 2.
 template <class Real>
 void GroupObs::round_along_factor(const Solver<Real>& solver) {
-  std::vector<double> left(kept_.size());  // e
-  for (size_t j = kept_.size(); j-- > 0;) {
+  std::vector<double> left(x_.size());  // e, zero on the mask
+  std::ranges::fill(move_, 0);
+  for (size_t c = kept_.size(); c-- > 0;) {
+    const uint32_t j = kept_[c];
     double later = 0;
-    for (size_t i = j + 1; i < kept_.size(); ++i) later += static_cast<double>(solver.factor.at(j, i)) * left[i];
+    for (size_t i = j + 1; i < left.size(); ++i) later += static_cast<double>(solver.factor.at(j, i)) * left[i];
     const double move = std::nearbyint(step_[j] - later / static_cast<double>(solver.factor.at(j, j)));
     left[j] = move - step_[j];
-    x_[j] += static_cast<int64_t>(move);
+    move_[j] = static_cast<int64_t>(move);
   }
 }
 
 template <class Real>
-bool GroupObs::solve_with(Solver<Real>& solver, ObsOutcome& outcome) {
-  if (!factorize(solver)) return false;
-  const auto limit = std::ldexp(1.0, static_cast<int>(weights_.width));  // |x| of weights in range is below
-  std::fill_n(x_.begin(), curvature_.kept_columns(), int64_t{0});
-  Wide best = Wide::max();
-  double last_step = limit;
-  while (true) {
-    outcome.residual = residual();
-    if (outcome.residual <= bound_ && last_step <= kSettled) return true;
-    if (outcome.refinements > 1 && outcome.residual + outcome.residual >= best) break;  // no more to be gained
-    best = outcome.residual;
-    best_ = x_;
-    correction(solver);
-    if (++outcome.refinements > kMaxRefinements) return false;
-    last_step = 0;
-    for (size_t k = 0; k < kept_.size(); ++k) {
-      const double move = std::nearbyint(step_[k]);
-      if (!(std::fabs(move) < limit)) return false;
-      last_step = std::max(last_step, std::fabs(move));
-      x_[k] += static_cast<int64_t>(move);
-      if (std::fabs(static_cast<double>(x_[k])) >= limit) return false;
-    }
-    if (last_step == 0) break;
-  }
-  // Rounded as well as coordinate by coordinate can be.
-  if (best < outcome.residual) {
-    x_ = best_;
-    outcome.residual = residual();
-  }
-  if (outcome.residual <= bound_) return true;
+bool GroupObs::solve_with(Solver<Real>& solver, std::span<const uint32_t> masked, ObsOutcome& outcome) {
+  if (!factorize(solver, masked)) return false;
+  const Refined refined = refine(
+      kMaxRefinements, [&] { correction(solver); }, outcome);
+  if (refined != Refined::kRounded) return refined == Refined::kMet;
   correction(solver);
   round_along_factor(solver);
+  move();
   outcome.nearest_plane = true;
   outcome.residual = residual();
   return outcome.residual <= bound_;

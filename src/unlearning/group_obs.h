@@ -6,24 +6,26 @@
 //
 //   x_M = -θ_M,   (A_CC + t I) x_C = A_CM θ_M + t Δ_C
 //
-// Solved with a Cholesky factor of A_CC + t I in float, or double where that is not enough, refined with residuals
-// y = A x + t (x − Δ) that are exact integers, and rounded so that Σ_C y² <= Y_blk holds exactly.
+// Solved by the stored factor where few weights are masked and the pull is small (factor_steps.h), or with a Cholesky
+// factor of A_CC + t I in float, or in double where that is not enough; refined with residuals y = A x + t (x − Δ) that
+// are exact integers, and rounded so that Σ_C y² <= Y_blk holds exactly.
 #pragma once
 
 #include <span>
 #include <vector>
 
 #include "unlearning/deployment.h"
-#include "unlearning/exact_curvature.h"
+#include "unlearning/factor_steps.h"
 
 namespace zkapex {
 
 struct ObsOutcome {
-  Wide residual;        // Σ_{i ∉ M} y_i²
-  uint128 moved = 0;    // Σ_{i ∉ M} x_i²
-  uint128 removed = 0;  // Σ_{i ∈ M} x_i²
-  int128 followed = 0;  // Σ Δ_i x_i
-  uint128 guide = 0;    // Σ Δ_i²
+  Wide residual;               // Σ_{i ∉ M} y_i²
+  uint128 moved = 0;           // Σ_{i ∉ M} x_i²
+  uint128 removed = 0;         // Σ_{i ∈ M} x_i²
+  int128 followed = 0;         // Σ Δ_i x_i
+  uint128 guide = 0;           // Σ Δ_i²
+  bool stored_factor = false;  // solved by that
   bool double_precision = false;
   bool nearest_plane = false;  // rounded along the factor, where rounding each coordinate was not enough
   unsigned refinements = 0;
@@ -47,21 +49,30 @@ class GroupObs {
  private:
   template <class Real>
   struct Solver {
-    PanelMatrix<Real> rows, factor;  // of A_CC; rows only where Real is not float
+    PanelMatrix<Real> rows, factor;  // of A_CC + t I, the mask apart; rows only for double
     std::vector<Real> step, scratch;
   };
+  // What became of a refinement: the bound is met; it is not, though only rounding is left; or there was no getting
+  // there.
+  enum class Refined { kMet, kRounded, kFailed };
   template <class Entry>
   Result<ObsOutcome> solve_entries(std::span<const Entry> factor, const Block& block, std::span<int64_t> out);
   [[nodiscard]] Status check(const Block& block) const;
+  bool solve_by_stored_factor(std::span<const uint32_t> masked, ObsOutcome& outcome);
   template <class Real>
-  bool solve_with(Solver<Real>& solver, ObsOutcome& outcome);
+  bool solve_with(Solver<Real>& solver, std::span<const uint32_t> masked, ObsOutcome& outcome);
   template <class Real>
-  bool factorize(Solver<Real>& solver);
+  bool factorize(Solver<Real>& solver, std::span<const uint32_t> masked);
   template <class Real>
   void correction(Solver<Real>& solver);
+  // Corrects x_ by steps, which `correct` puts into step_, until only rounding is left.
+  template <class Correct>
+  Refined refine(unsigned most, const Correct& correct, ObsOutcome& outcome);
   template <class Real>
   void round_along_factor(const Solver<Real>& solver);
-  Wide residual();
+  void begin();
+  void move();
+  [[nodiscard]] Wide residual() const;
 
   FixedPoint weights_;
   uint64_t pull_, floor_;  // t, μ + t
@@ -74,11 +85,12 @@ class GroupObs {
   std::vector<CacheLine> packed_;  // what the Gram matrix is made of, as bytes
   Solver<float> single_;
   Solver<double> double_;
-  std::vector<uint32_t> kept_;
-  std::vector<int64_t> x_, best_;
-  std::vector<int128> target_;  // t Δ_C
-  std::vector<double> step_;    // the real-valued correction of x_C
-  std::vector<int128> y_;
+  FactorSteps stored_;
+  std::vector<uint32_t> kept_;                // C
+  std::vector<int64_t> x_, move_;             // by coordinate: x, and what it gains
+  std::vector<int64_t> best_;                 // the x before, and
+  std::vector<int128> y_, first_y_, best_y_;  // y of x, of x = −θ_M, and of that before
+  std::vector<double> step_;                  // the real-valued correction of x_C
 };
 
 }  // namespace zkapex

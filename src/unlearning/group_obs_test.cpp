@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "base/result_testing.h"
@@ -162,6 +164,55 @@ TEST(GroupObs, MeetsTheBoundAndTheDenseSolution) {
       }
     }
   }
+}
+
+// Few masked weights and no pull: solved without a factor of A_CC. Everything else goes the long way.
+TEST(GroupObs, SolvesByTheStoredFactorWhereItCan) {
+  std::mt19937_64 rng(9);
+  for (const size_t size : {size_t{16}, size_t{50}, size_t{64}}) {
+    for (const size_t count : {size_t{1}, size_t{3}, size / 4, size / 2}) {
+      for (const bool wide : {false, true}) {
+        for (const bool bad : {false, true}) {
+          const Deployment deployment = deployment_of(64, 8, 4, "1e-5");
+          Block block = random_block(64, size, 8, 4, 0.2, 0, rng);
+          block.masked.resize(size);
+          std::iota(block.masked.begin(), block.masked.end(), 0U);
+          std::shuffle(block.masked.begin(), block.masked.end(), rng);
+          block.masked.resize(count);
+          std::ranges::sort(block.masked);
+          if (bad) block.factor[triangle_size(size - 1) + size - 1] = 0;  // L cannot be solved with
+          GroupObs solver(deployment);
+          std::vector<int64_t> theta_u(size);
+          const std::vector<int8_t> narrow(block.factor.begin(), block.factor.end());
+          const auto outcome = wide ? solver.solve(std::span<const int16_t>(block.factor), block.view(), theta_u)
+                                    : solver.solve(std::span<const int8_t>(narrow), block.view(), theta_u);
+          ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+          expect_honest(block, deployment, theta_u, *outcome);
+          EXPECT_EQ(outcome->stored_factor, !bad && count <= size / 4) << size << ' ' << count;
+          EXPECT_LT(distance(block, 4, theta_u), 1e-7L);
+        }
+      }
+    }
+  }
+}
+
+// Masked weights that the curvature cannot tell apart: the short way does not get there.
+TEST(GroupObs, GoesTheLongWayWhereTheShortOneFails) {
+  const Deployment deployment = deployment_of(16, 8, 4, "1e-2");
+  Block block;
+  block.factor.resize(triangle_size(16));
+  for (size_t j = 0; j < 16; ++j) {
+    for (size_t l = 0; l < j; ++l) block.factor[triangle_size(j) + l] = static_cast<int16_t>(l % 2 == 0 ? 127 : -128);
+    block.factor[triangle_size(j) + j] = 9;
+  }
+  for (size_t k = 0; k < 16; ++k) block.theta.push_back((int64_t{1} << 30) + static_cast<int64_t>(k));
+  block.masked = {2, 3};
+  GroupObs solver(deployment);
+  std::vector<int64_t> theta_u(16);
+  const auto outcome = solver.solve(std::span<const int16_t>(block.factor), block.view(), theta_u);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  expect_honest(block, deployment, theta_u, *outcome);
+  EXPECT_FALSE(outcome->stored_factor);
 }
 
 // Drawn towards a guide, with a mask, without one, and with a mask of everything.
