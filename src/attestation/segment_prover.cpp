@@ -1,5 +1,6 @@
 #include "attestation/segment_prover.h"
 
+#include <bit>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -17,18 +18,19 @@ namespace {
 constexpr uint64_t kSlotsAtOnce = 16;        // triangles in memory, per thread
 constexpr size_t kAtOnce = size_t{1} << 16;  // of indices, by a thread
 
-// z = Lᵀ x, entry by entry: |z| < 2^w · 2^(c−1) · S, for which 64 bits are enough unless parameters are extreme.
-class WeighedColumns {
+// What L makes of x, entry by entry: in 64 bits, which are enough unless parameters are extreme.
+class ProductTable {
  public:
-  WeighedColumns() = default;
-  WeighedColumns(const Parameters& p, size_t stride, size_t size) {
-    narrow_ = p.weights.width + p.curvature_bits - 1 + log2_ceil(stride) <= 63;
+  ProductTable() = default;
+  // Of entries of at most so many bits, without their sign.
+  ProductTable(unsigned bits, size_t size) : narrow_(bits <= 63) {
     narrow_ ? narrow_entries_.resize(size) : wide_entries_.resize(size);
   }
 
-  void set(size_t first, std::span<const int128> z) {
-    if (!narrow_) std::copy(z.begin(), z.end(), wide_entries_.begin() + static_cast<ptrdiff_t>(first));
-    for (size_t k = 0; narrow_ && k < z.size(); ++k) narrow_entries_[first + k] = static_cast<int64_t>(z[k]);
+  void set(size_t first, std::span<const int128> entries) {
+    if (!narrow_) std::copy(entries.begin(), entries.end(), wide_entries_.begin() + static_cast<ptrdiff_t>(first));
+    for (size_t k = 0; narrow_ && k < entries.size(); ++k)
+      narrow_entries_[first + k] = static_cast<int64_t>(entries[k]);
   }
   [[nodiscard]] SumcheckTable table() const {
     if (narrow_) return {std::span(narrow_entries_)};
@@ -110,20 +112,23 @@ class SegmentProver {
   Status multiply_curvature() {
     const size_t s = stride();
     const auto floor = static_cast<int128>(plan_.floor()), pull = static_cast<int128>(plan_.pull());
-    y_table_.resize(segment_.size());
-    z_table_ = WeighedColumns(parameters_, s, segment_.size());
+    // |x| < 2^w, |Δ| < 2^w, |L| < 2^(c − 1), so |z| < S 2^(c − 1) |x|, and y is three such terms.
+    const unsigned of_x = parameters_.weights.width, of_product = parameters_.curvature_bits - 1 + log2_ceil(s);
+    const unsigned of_floor = static_cast<unsigned>(std::bit_width(plan_.floor()));
+    z_table_ = ProductTable(of_x + of_product, segment_.size());
+    y_table_ = ProductTable(of_x + std::max(2 * of_product, of_floor) + 2, segment_.size());
     return for_triangles([&](uint64_t slot, const Triangle& triangle) {
       const size_t at = slot * s;
       const auto x = std::span(tables_.x).subspan(at, s);
-      const auto y = std::span(y_table_).subspan(at, s);
       TriangleSquare square(s);
       const IntMatrix factor = square.matrix(triangle);
-      std::vector<int128> z(s);
+      std::vector<int128> z(s), y(s);
       fold_rows_exact(factor, std::vector<int128>(x.begin(), x.end()), z);
       fold_columns_exact(factor, z, y);
       for (size_t j = 0; j < s; ++j) y[j] += floor * x[j];
       for (size_t j = 0; plan_.guided() && j < s; ++j) y[j] -= pull * guide_table_[at + j];
       z_table_.set(at, z);
+      y_table_.set(at, y);
     });
   }
 
@@ -152,7 +157,7 @@ class SegmentProver {
       const auto tau_b = slot_part(challenges_.bits.tau);
       const std::vector<Scalar> slot = eq_table(tau_b);
       const unsigned side = plan_.side_variables();
-      others.tables.push_back({y_table_});
+      others.tables.push_back(y_table_.table());
       others.tables.push_back({SumcheckTable::Blocks{slot, side}});
       others.tables.push_back({SumcheckTable::Chosen{slot, side, held_bytes}, true});
       others.terms.push_back({alpha[1], {kSlot, kY, kY}});
@@ -402,8 +407,7 @@ class SegmentProver {
   UnsetVector<int64_t> guide_table_;  // Δ; empty without a guide
   Scalar guide_at_r_;
   SegmentWitness tables_;
-  UnsetVector<int128> y_table_;
-  WeighedColumns z_table_;
+  ProductTable y_table_, z_table_;
   JointChallenges challenges_;
   ProverBits bits_;
   std::vector<Scalar> rho_, sigma_;
