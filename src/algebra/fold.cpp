@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algebra/fold_digits.h"
 #include "base/bits.h"
 
 namespace zkapex {
@@ -19,24 +20,13 @@ namespace {
 constexpr size_t kChunkRows = 16 * kBlockRows;  // weights whose digits (128 KB) are made at a time
 constexpr size_t kColumnBlockRows = 16;         // rows of fold_columns that share a walk over the weights
 
-// w = sum of digit_i 2^(16 i), digits in [-2^15, 2^15); w < 2^253, so no carry leaves the last.
-void split(const Scalar& weight, int16_t (&digits)[kDigits]) {
-  const Words4& words = weight.montgomery_words();
-  uint32_t carry = 0;
-  for (size_t k = 0; k < kDigits; ++k) {
-    const uint32_t digit = static_cast<uint32_t>(words[k / 4] >> (16 * (k % 4)) & 0xffff) + carry;
-    digits[k] = static_cast<int16_t>(static_cast<uint16_t>(digit));
-    carry = (digit + 0x8000) >> 16;
-  }
-}
-
 // The digits of one block's weights, in the order of Kernels::rows.
 void split_rows(std::span<const Scalar> weights, int16_t* out) {
   const size_t pairs = (weights.size() + 1) / 2;
   std::fill_n(out, 2 * pairs * kDigits, int16_t{0});
   for (size_t row = 0; row < weights.size(); ++row) {
     int16_t digits[kDigits];
-    split(weights[row], digits);
+    fold_digits::split(weights[row], digits);
     for (size_t k = 0; k < kDigits; ++k) {
       out[2 * (((k / kPassDigits) * pairs + row / 2) * kPassDigits + k % kPassDigits) + row % 2] = digits[k];
     }
@@ -49,21 +39,9 @@ void split_columns(std::span<const Scalar> weights, int16_t* out) {
   std::fill_n(out, padded * kDigits, int16_t{0});
   for (size_t col = 0; col < weights.size(); ++col) {
     int16_t digits[kDigits];
-    split(weights[col], digits);
+    fold_digits::split(weights[col], digits);
     for (size_t k = 0; k < kDigits; ++k) out[k * padded + col] = digits[k];
   }
-}
-
-// sum of sums[i stride] 2^(16 i) mod l; each below 2^62 in size.
-Scalar join(const int64_t* sums, size_t stride) {
-  Words4 words;
-  int128 carry = 0;
-  for (size_t k = 0; k < 4; ++k) {
-    for (size_t d = 0; d < 4; ++d) carry += static_cast<int128>(sums[(4 * k + d) * stride]) * (int64_t{1} << (16 * d));
-    words[k] = static_cast<uint64_t>(carry);
-    carry >>= 64;
-  }
-  return Scalar::from_montgomery_words(montgomery::reduce_signed<NativeWords>(words, static_cast<int64_t>(carry)));
 }
 
 }  // namespace
@@ -139,10 +117,10 @@ void RowFolder::add(const IntMatrix& rows, std::span<const Scalar> weights) {
 
 std::vector<Scalar> RowFolder::finish() {
   std::vector<Scalar> out(cols_);
-  pool_.for_ranges(cols_, 256, [&](size_t begin, size_t end) {
-    for (size_t col = begin; col < end; ++col) {
-      out[col] = join(sums_.data() + col / kGroup * kGroup * kDigits + col % kGroup, kGroup);
-    }
+  pool_.for_ranges((cols_ + kGroup - 1) / kGroup, 16, [&](size_t first, size_t last) {
+    const size_t begin = first * kGroup, end = std::min(cols_, last * kGroup);
+    fold_digits::join_groups(kernels_, std::span(sums_).subspan(begin * kDigits),
+                             std::span(out).subspan(begin, end - begin));
   });
   std::fill(sums_.begin(), sums_.end(), 0);
   rows_ = 0;
@@ -173,7 +151,7 @@ std::vector<Scalar> fold_columns(const IntMatrix& matrix, std::span<const Scalar
       kernels.columns(matrix.part(row, rows, chunk * kChunkCols, chunk_cols(chunk)),
                       digits.data() + chunk * kChunkCols * kDigits, kPasses, sums);
     }
-    for (size_t k = 0; k < rows; ++k) out[row + k] = join(sums + k * kDigits, 1);
+    for (size_t k = 0; k < rows; ++k) out[row + k] = fold_digits::join(sums + k * kDigits, 1);
   });
   return out;
 }

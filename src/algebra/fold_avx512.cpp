@@ -214,7 +214,12 @@ void columns(const Entries& entries, const int16_t* digits, size_t passes, int64
 
 }  // namespace
 
-const Kernels kAvx512 = {rows, columns};
+// triangles_avx512.cpp
+void triangle_rows(const int8_t* entries, size_t block, const int16_t* digits, int64_t* sums);
+void triangle_columns(const int8_t* entries, size_t block, const int16_t* digits, int64_t* sums);
+void join_groups(const int64_t* sums, size_t count, const uint64_t* factor, uint64_t* out);
+
+const Kernels kAvx512 = {rows, columns, triangle_rows, triangle_columns, join_groups};
 
 }  // namespace zkapex::fold_kernels
 

@@ -39,6 +39,18 @@ struct Kernels {
   // sums += for each row and digit: sum over columns of entry * digit. cols <= kChunkCols.
   // digits: [digit][column], rows of cols rounded up to kGroup, zero past cols; sums: [row][digit of kDigits].
   void (*columns)(const Entries& entries, const int16_t* digits, size_t passes, int64_t* sums);
+
+  // What follows not all have: null, and others do it by what is above.
+
+  // The same two with all digits, for a lower triangle of `block` rows that are packed one after another, row j with
+  // j + 1 entries. digits: [pair of weights][digit][weight of the pair], zero for a missing weight; sums: [group of
+  // columns, or of rows][digit][column or row of the group].
+  void (*triangle_rows)(const int8_t* entries, size_t block, const int16_t* digits, int64_t* sums) = nullptr;
+  void (*triangle_columns)(const int8_t* entries, size_t block, const int16_t* digits, int64_t* sums) = nullptr;
+
+  // out[i] = factor · Σ_k sums[group of i][k][i in its group] 2^(16 k) mod l for i < count, as Scalars' words; sums are
+  // below 2^62 in size, and there for whole groups.
+  void (*join_groups)(const int64_t* sums, size_t count, const uint64_t* factor, uint64_t* out) = nullptr;
 };
 
 extern const Kernels kPortable;

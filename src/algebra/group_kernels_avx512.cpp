@@ -240,8 +240,10 @@ void clear_buckets(Bucket* buckets, size_t count) {
 
 ZKAPEX_LANES int64_t magnitude(int64_t digit) { return digit < 0 ? -digit : digit; }
 
-void fill_buckets(const TableEntry* const* entries, const int16_t* const* digits, size_t count,
-                  Bucket* const* buckets) {
+// kShared: all streams have the same entries.
+template <bool kShared>
+ZKAPEX_KERNEL void fill(const TableEntry* const* entries, const int16_t* const* digits, size_t count,
+                        Bucket* const* buckets) {
   constexpr size_t kAhead = 4;
   for (size_t k = 0; k < count; ++k) {
     if (k + kAhead < count) {
@@ -263,9 +265,18 @@ void fill_buckets(const TableEntry* const* entries, const int16_t* const* digits
     if (used == 0) continue;
     const auto at = [&](int s) { return bucket[s]; };
     Extended8 sum = gather_extended(at);
-    add(sum, negate(gather_niels([&](int s) { return words(&entries[s][k]); }), static_cast<__mmask8>(negative)));
+    const Niels8 entry =
+        kShared ? broadcast_niels(words(&entries[0][k])) : gather_niels([&](int s) { return words(&entries[s][k]); });
+    add(sum, negate(entry, static_cast<__mmask8>(negative)));
     scatter_extended(sum, at);
   }
+}
+
+void fill_buckets(const TableEntry* const* entries, const int16_t* const* digits, size_t count,
+                  Bucket* const* buckets) {
+  bool shared = true;
+  for (int s = 1; s < 8; ++s) shared = shared && entries[s] == entries[0];
+  shared ? fill<true>(entries, digits, count, buckets) : fill<false>(entries, digits, count, buckets);
 }
 
 void sum_buckets(const Bucket* const* buckets, size_t count, uint64_t* extended_points) {

@@ -16,14 +16,16 @@ using Wide = std::array<uint64_t, 4>;
 constexpr unsigned kScalarBits = 254;    // below ℓ < 2^253, and a sign
 constexpr unsigned kMaxWindowBits = 13;  // 14 would take as long, and twice the memory for buckets
 
-// The sum is cut twice: scalars into windows of bits, points into parts of equal length. A stream is one window of one
-// part; it owns a set of buckets, and kBucketStreams of them make a task.
+// Sums over the same points, one a row of scalars, are cut twice: scalars into windows of bits, points into parts of
+// equal length. A stream is one window of one row over one part; it owns a set of buckets, and kBucketStreams of them
+// make a task. Those of a part follow one another: kernels are faster where all streams of a task read the same points.
 struct Plan {
   unsigned window_bits = 1;
-  size_t windows = 1, parts = 1;
+  size_t windows = 1, parts = 1, rows = 1;
   size_t part_size = 0;
 
-  [[nodiscard]] size_t streams() const { return windows * parts; }
+  [[nodiscard]] size_t streams() const { return windows * parts * rows; }
+  [[nodiscard]] size_t padded() const { return parts * part_size; }  // less than points + parts
   [[nodiscard]] size_t tasks() const { return (streams() + kBucketStreams - 1) / kBucketStreams; }
   [[nodiscard]] size_t buckets() const { return (size_t{1} << (window_bits - 1)) + 1; }  // digits 0 to 2^(w − 1)
 };
@@ -35,13 +37,13 @@ double cost(const Plan& plan, size_t threads) {
          (static_cast<double>(plan.part_size) + 2.0 * static_cast<double>(plan.buckets()));
 }
 
-Plan make_plan(size_t points, unsigned bits, size_t threads) {
+Plan make_plan(size_t points, unsigned bits, size_t rows, size_t threads) {
   Plan best;
   double best_cost = std::numeric_limits<double>::infinity();
   const size_t most_parts = std::min({4 * threads, points, PreparedPoints::kPadding});
   for (unsigned w = 1; w <= std::min(kMaxWindowBits, bits); ++w) {
     for (size_t parts = 1; parts <= most_parts; ++parts) {
-      const Plan plan{w, (bits + w - 1) / w, parts, (points + parts - 1) / parts};
+      const Plan plan{w, (bits + w - 1) / w, parts, rows, (points + parts - 1) / parts};
       if (const double c = cost(plan, threads); c < best_cost) {
         best = plan;
         best_cost = c;
@@ -71,19 +73,30 @@ void signed_windows(const Wide& value, const Plan& plan, int16_t* out, size_t st
   }
 }
 
-// Σ value(k)·point k, where value(k) is a Wide of at most `bits` bits with its sign; for so many threads of the pool.
-template <class Value>
-Point sum_by_buckets(const Value& value, unsigned bits, const PreparedPoints& points, ThreadPool& pool,
-                     size_t threads) {
-  if (points.size() == 0) return {};
-  const GroupKernels& kernels = points.kernels();
-  const Plan plan = make_plan(points.size(), bits, threads);
-  const size_t padded = plan.parts * plan.part_size;  // less than size + parts
-  std::vector<int16_t, WipingAllocator<int16_t>> digits(plan.windows * padded, 0);
-  pool.for_ranges(points.size(), 1024, [&](size_t begin, size_t end) {
-    for (size_t k = begin; k < end; ++k) signed_windows(value(k), plan, &digits[k], padded);
-  });
+// The same of 64-bit integers, `size` of them at most kTogether.
+constexpr size_t kTogether = 1024;
+void signed_windows(const int64_t* values, size_t size, const Plan& plan, int16_t* out, size_t stride) {
+  const unsigned w = plan.window_bits;
+  const uint64_t half = uint64_t{1} << (w - 1), mask = 2 * half - 1;
+  int64_t rest[kTogether];
+  std::copy_n(values, size, rest);
+  for (size_t k = 0; k + 1 < plan.windows; ++k, out += stride) {
+    for (size_t i = 0; i < size; ++i) {
+      const auto bits = static_cast<uint64_t>(rest[i]);
+      out[i] = static_cast<int16_t>(((bits + half) & mask) - half);
+      rest[i] = (rest[i] >> w) + static_cast<int64_t>((bits & mask) >> (w - 1));
+    }
+  }
+  for (size_t i = 0; i < size; ++i) out[i] = static_cast<int16_t>(rest[i]);
+}
 
+using Digits = std::vector<int16_t, WipingAllocator<int16_t>>;
+
+// Of every row Σ_k (scalar k)·(point k); digits: [row][window][point, and zeros up to padded()].
+std::vector<Point> sum_by_buckets(const Digits& digits, const PreparedPoints& points, const Plan& plan,
+                                  ThreadPool& pool) {
+  const GroupKernels& kernels = points.kernels();
+  const size_t of_part = plan.rows * plan.windows;
   std::vector<ExtendedPoint> sums(kBucketStreams * plan.tasks());
   pool.for_each(plan.tasks(), [&](size_t task) {
     std::vector<Bucket> memory(kBucketStreams * plan.buckets());
@@ -93,9 +106,9 @@ Point sum_by_buckets(const Value& value, unsigned bits, const PreparedPoints& po
     for (size_t s = 0; s < kBucketStreams; ++s) {
       // Lanes without a stream of their own repeat the last one; nobody reads their sums.
       const size_t stream = std::min(kBucketStreams * task + s, plan.streams() - 1);
-      const size_t part = stream / plan.windows, window = stream % plan.windows;
-      entries[s] = points.entries() + part * plan.part_size;
-      stream_digits[s] = &digits[window * padded + part * plan.part_size];
+      const size_t first = stream / of_part * plan.part_size;
+      entries[s] = points.entries() + first;
+      stream_digits[s] = &digits[stream % of_part * plan.padded() + first];
       buckets[s] = &memory[s * plan.buckets()];
     }
     kernels.clear_buckets(memory.data(), memory.size());
@@ -103,23 +116,44 @@ Point sum_by_buckets(const Value& value, unsigned bits, const PreparedPoints& po
     kernels.sum_buckets(buckets, plan.buckets(), sums[kBucketStreams * task].X.v);
   });
 
-  Point total;
-  for (size_t window = plan.windows; window-- > 0;) {
-    for (unsigned k = 0; k < plan.window_bits; ++k) total = total.twice();
-    for (size_t part = 0; part < plan.parts; ++part) total += Point(sums[part * plan.windows + window]);
+  std::vector<Point> out(plan.rows);
+  for (size_t row = 0; row < plan.rows; ++row) {
+    for (size_t window = plan.windows; window-- > 0;) {
+      for (unsigned k = 0; k < plan.window_bits; ++k) out[row] = out[row].twice();
+      for (size_t part = 0; part < plan.parts; ++part)
+        out[row] += Point(sums[part * of_part + row * plan.windows + window]);
+    }
   }
-  return total;
+  return out;
 }
 
-Point sum_small(std::span<const int64_t> values, const PreparedPoints& points, ThreadPool& pool, size_t threads) {
+Point sum_scalars(std::span<const Scalar> scalars, const PreparedPoints& points, ThreadPool& pool) {
+  if (scalars.empty()) return {};
+  const Plan plan = make_plan(scalars.size(), kScalarBits, 1, pool.size());
+  Digits digits(plan.windows * plan.padded(), 0);
+  pool.for_ranges(scalars.size(), kTogether, [&](size_t begin, size_t end) {
+    for (size_t k = begin; k < end; ++k) signed_windows(scalars[k].canonical_limbs(), plan, &digits[k], plan.padded());
+  });
+  return sum_by_buckets(digits, points, plan, pool)[0];
+}
+
+// Rows of as many integers as there are points.
+std::vector<Point> sum_integers(std::span<const int64_t> values, const PreparedPoints& points, ThreadPool& pool) {
+  const size_t n = points.size(), rows = n == 0 ? 1 : values.size() / n;
+  if (n == 0) return std::vector<Point>(rows);
   uint64_t used = 0;  // v or −v − 1, whichever is not negative, has the bits of v without its sign
-  for (int64_t v : values) used |= static_cast<uint64_t>(v ^ (v >> 63));
-  const unsigned bits = static_cast<unsigned>(std::bit_width(used)) + 1;
-  const auto value = [&](size_t k) {
-    const uint64_t sign = static_cast<uint64_t>(values[k] >> 63);
-    return Wide{static_cast<uint64_t>(values[k]), sign, sign, sign};
-  };
-  return sum_by_buckets(value, bits, points, pool, threads);
+  for (const int64_t v : values) used |= static_cast<uint64_t>(v ^ (v >> 63));
+  const Plan plan = make_plan(n, static_cast<unsigned>(std::bit_width(used)) + 1, rows, pool.size());
+  Digits digits(rows * plan.windows * plan.padded(), 0);
+  const size_t pieces = (n + kTogether - 1) / kTogether;
+  pool.for_ranges(rows * pieces, 1, [&](size_t begin, size_t end) {
+    for (size_t k = begin; k < end; ++k) {
+      const size_t row = k / pieces, first = k % pieces * kTogether;
+      signed_windows(&values[row * n + first], std::min(kTogether, n - first), plan,
+                     &digits[row * plan.windows * plan.padded() + first], plan.padded());
+    }
+  });
+  return sum_by_buckets(digits, points, plan, pool);
 }
 
 Status check_lengths(size_t scalars, size_t points) {
@@ -151,7 +185,7 @@ PreparedPoints::PreparedPoints(std::span<const std::span<const AffinePoint>> lis
 
 Result<Point> msm_var(std::span<const Scalar> scalars, const PreparedPoints& points, ThreadPool& pool) {
   ZKAPEX_CHECK(check_lengths(scalars.size(), points.size()));
-  return sum_by_buckets([&](size_t k) { return scalars[k].canonical_limbs(); }, kScalarBits, points, pool, pool.size());
+  return sum_scalars(scalars, points, pool);
 }
 
 Result<Point> msm_var(std::span<const Scalar> scalars, std::span<const AffinePoint> points, ThreadPool& pool,
@@ -168,21 +202,20 @@ Result<Point> msm_var(std::span<const Scalar> scalars, std::span<const Point> po
 
 Result<Point> msm_small_var(std::span<const int64_t> values, const PreparedPoints& points, ThreadPool& pool) {
   ZKAPEX_CHECK(check_lengths(values.size(), points.size()));
-  return sum_small(values, points, pool, pool.size());
+  return sum_integers(values, points, pool)[0];
 }
 
 Result<std::vector<Point>> msm_rows_var(std::span<const int64_t> values, const PreparedPoints& points,
                                         ThreadPool& pool) {
+  constexpr size_t kRowsAtOnce = 32;  // whose digits are in memory
   const size_t n = points.size();
   if (n == 0 || values.size() % n != 0) return error("{} integers do not fill rows of {}", values.size(), n);
-  std::vector<Point> out(values.size() / n);
-  // A row by one thread: several threads at one row wait for each other. Unless there are too few of them.
-  const size_t threads = out.size() < pool.size() ? pool.size() : 1;
-  const auto sum = [&](size_t t) { out[t] = sum_small(values.subspan(t * n, n), points, pool, threads); };
-  if (threads == 1) {
-    pool.for_each(out.size(), sum);
-  } else {
-    for (size_t t = 0; t < out.size(); ++t) sum(t);
+  const size_t rows = values.size() / n, batches = (rows + kRowsAtOnce - 1) / kRowsAtOnce;
+  std::vector<Point> out;
+  for (size_t batch = 0; batch < batches; ++batch) {
+    const size_t first = rows * batch / batches, count = rows * (batch + 1) / batches - first;
+    const std::vector<Point> sums = sum_integers(values.subspan(first * n, count * n), points, pool);
+    out.insert(out.end(), sums.begin(), sums.end());
   }
   return out;
 }

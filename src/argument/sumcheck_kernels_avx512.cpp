@@ -46,9 +46,45 @@ ZKAPEX_LANES bool all_zero(const Entries& from, size_t i, size_t count) {
   return _mm512_test_epi64_mask(seen, seen) == 0;
 }
 
+// A table of scalars, folded by one challenge: from the table to its pairs without a stop in memory.
+template <Form kForm>
+ZKAPEX_KERNEL void load_folded(const Entries& from, const Sc8& challenge, size_t start, size_t size, uint64_t* store,
+                               Pairs8& to) {
+  const auto* scalars = static_cast<const uint64_t*>(from.values);
+  const size_t length = (from.length + 1) / 2;  // when folded
+  for (size_t p = 0; 8 * p < size; ++p) {
+    const size_t entry = 2 * (start + 8 * p);
+    Sc8 given[4], folded[2], odd;
+    for (size_t k = 0; k < 4; ++k) {
+      const size_t i = 2 * entry + 8 * k;
+      if (i + 8 > from.length) {
+        given[k] = fetch(from, i);
+      } else if constexpr (kForm == Form::kStored) {
+        given[k] = load_octet(scalars + 4 * i);
+      } else {
+        given[k] = load_scalars(scalars + 4 * i);
+      }
+    }
+#pragma GCC unroll 2
+    for (size_t k = 0; k < 2; ++k) {
+      Sc8 zero, one;
+      separate(given[2 * k], given[2 * k + 1], zero, one);
+      folded[k] = fold(zero, one, challenge);
+      if (entry + 8 * k < length) store_octet(folded[k], store + 4 * (entry + 8 * k));
+    }
+    separate(folded[0], folded[1], to.low[p], odd);
+    to.step[p] = odd - to.low[p];
+  }
+}
+
 void load(const Entries& from, const uint64_t* first, const uint64_t* second, size_t start, size_t size,
           uint64_t* store, SumcheckKernels::Pairs* out) {
   Pairs8& to = *reinterpret_cast<Pairs8*>(out->bytes);
+  if (first == nullptr && second != nullptr && !from.sparse) {
+    const Sc8 challenge = broadcast_scalar(second);
+    if (from.form == Form::kStored) return load_folded<Form::kStored>(from, challenge, start, size, store, to);
+    if (from.form == Form::kScalars) return load_folded<Form::kScalars>(from, challenge, start, size, store, to);
+  }
   Folded folded(from, first, second);
   const unsigned folds = folded.folds();
   const size_t unit = size_t{1} << folds, length = (from.length + unit - 1) >> folds;  // when folded

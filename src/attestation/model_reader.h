@@ -1,21 +1,23 @@
 // A client's private model and curvature, as provers read them: by rows and slots of the layout.
 #pragma once
 
-#include "algebra/fold.h"
+#include "algebra/triangles.h"
 #include "base/hash.h"
 #include "base/result.h"
+#include "base/unset_vector.h"
 #include "unlearning/deployment.h"
 
 namespace zkapex {
 
-// Squares of a run of slots: S × S entries each, as the curvature's rows hold them.
-struct Squares {
+// The factors of a run of slots, triangles of B rows each: what the squares of the curvature's rows hold.
+struct Triangles {
+  size_t block = 0;   // B
   bool wide = false;  // int16 entries, for factors of more than 8 bits
-  std::vector<int8_t> narrow_entries;
-  std::vector<int16_t> wide_entries;
+  UnsetVector<int8_t> narrow_entries;
+  UnsetVector<int16_t> wide_entries;
 
-  void resize(bool wide_factor, size_t entries);
-  [[nodiscard]] IntMatrix matrix(size_t first_entry, size_t rows, size_t cols) const;  // stride = cols
+  void resize(size_t rows, bool wide_factor, size_t triangles);
+  [[nodiscard]] Triangle at(size_t k) const;
 };
 
 // Read from several threads at once.
@@ -26,7 +28,7 @@ class ModelReader {
   virtual Status weights(uint64_t first_row, std::span<int64_t> out) const = 0;
   // Whole rows of the tensors that are not covered.
   virtual Status unchanged(uint64_t first_row, std::span<int64_t> out) const = 0;
-  virtual Status squares(uint64_t first_slot, uint64_t slots, Squares& out) const = 0;
+  virtual Status triangles(uint64_t first_slot, uint64_t slots, Triangles& out) const = 0;
   // Rows of one slot's square, whole, from `first` on. int8_t only for factors of at most 8 bits.
   virtual Status square_rows(uint64_t slot, uint64_t first, std::span<int8_t> out) const = 0;
   virtual Status square_rows(uint64_t slot, uint64_t first, std::span<int16_t> out) const = 0;

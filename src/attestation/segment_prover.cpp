@@ -1,5 +1,6 @@
 #include "attestation/segment_prover.h"
 
+#include <bit>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -14,21 +15,22 @@ namespace zkapex {
 
 namespace {
 
-constexpr uint64_t kSlotsAtOnce = 16;        // squares in memory, per thread
+constexpr uint64_t kSlotsAtOnce = 16;        // triangles in memory, per thread
 constexpr size_t kAtOnce = size_t{1} << 16;  // of indices, by a thread
 
-// z = Lᵀ x, entry by entry: |z| < 2^w · 2^(c−1) · S, for which 64 bits are enough unless parameters are extreme.
-class WeighedColumns {
+// What L makes of x, entry by entry: in 64 bits, which are enough unless parameters are extreme.
+class ProductTable {
  public:
-  WeighedColumns() = default;
-  WeighedColumns(const Parameters& p, size_t stride, size_t size) {
-    narrow_ = p.weights.width + p.curvature_bits - 1 + log2_ceil(stride) <= 63;
+  ProductTable() = default;
+  // Of entries of at most so many bits, without their sign.
+  ProductTable(unsigned bits, size_t size) : narrow_(bits <= 63) {
     narrow_ ? narrow_entries_.resize(size) : wide_entries_.resize(size);
   }
 
-  void set(size_t first, std::span<const int128> z) {
-    if (!narrow_) std::copy(z.begin(), z.end(), wide_entries_.begin() + static_cast<ptrdiff_t>(first));
-    for (size_t k = 0; narrow_ && k < z.size(); ++k) narrow_entries_[first + k] = static_cast<int64_t>(z[k]);
+  void set(size_t first, std::span<const int128> entries) {
+    if (!narrow_) std::copy(entries.begin(), entries.end(), wide_entries_.begin() + static_cast<ptrdiff_t>(first));
+    for (size_t k = 0; narrow_ && k < entries.size(); ++k)
+      narrow_entries_[first + k] = static_cast<int64_t>(entries[k]);
   }
   [[nodiscard]] SumcheckTable table() const {
     if (narrow_) return {std::span(narrow_entries_)};
@@ -89,18 +91,18 @@ class SegmentProver {
     return std::span(point).subspan(segment_.slot_variables);
   }
 
-  // body(first slot of the segment, how many, their squares), in parallel.
+  // body(slot of the segment, its triangle), in parallel.
   template <class Body>
-  Status for_squares(const Body& body) {
+  Status for_triangles(const Body& body) {
     FirstError failed;
     const uint64_t slots = segment_.rows.slots;
     pool_.for_ranges((slots + kSlotsAtOnce - 1) / kSlotsAtOnce, 1, [&](size_t begin, size_t end) {
-      Squares squares;
+      Triangles triangles;
       for (size_t k = begin; k < end; ++k) {
         const uint64_t first = k * kSlotsAtOnce, count = std::min(kSlotsAtOnce, slots - first);
-        const Status read = before_.squares(segment_.rows.first_slot + first, count, squares);
+        const Status read = before_.triangles(segment_.rows.first_slot + first, count, triangles);
         failed.note(read);
-        if (read.ok()) body(first, count, squares);
+        for (uint64_t b = 0; read.ok() && b < count; ++b) body(first + b, triangles.at(b));
       }
     });
     return failed.status();
@@ -110,21 +112,23 @@ class SegmentProver {
   Status multiply_curvature() {
     const size_t s = stride();
     const auto floor = static_cast<int128>(plan_.floor()), pull = static_cast<int128>(plan_.pull());
-    y_table_.resize(segment_.size());
-    z_table_ = WeighedColumns(parameters_, s, segment_.size());
-    return for_squares([&](uint64_t first, uint64_t count, const Squares& squares) {
-      std::vector<int128> z(s);
-      for (uint64_t b = 0; b < count; ++b) {
-        const size_t at = (first + b) * s;
-        const auto x = std::span(tables_.x).subspan(at, s);
-        const auto y = std::span(y_table_).subspan(at, s);
-        const IntMatrix factor = squares.matrix(b * s * s, s, s).lower_triangle();
-        fold_rows_exact(factor, std::vector<int128>(x.begin(), x.end()), z);
-        fold_columns_exact(factor, z, y);
-        for (size_t j = 0; j < s; ++j) y[j] += floor * x[j];
-        for (size_t j = 0; plan_.guided() && j < s; ++j) y[j] -= pull * guide_table_[at + j];
-        z_table_.set(at, z);
-      }
+    // |x| < 2^w, |Δ| < 2^w, |L| < 2^(c − 1), so |z| < S 2^(c − 1) |x|, and y is three such terms.
+    const unsigned of_x = parameters_.weights.width, of_product = parameters_.curvature_bits - 1 + log2_ceil(s);
+    const unsigned of_floor = static_cast<unsigned>(std::bit_width(plan_.floor()));
+    z_table_ = ProductTable(of_x + of_product, segment_.size());
+    y_table_ = ProductTable(of_x + std::max(2 * of_product, of_floor) + 2, segment_.size());
+    return for_triangles([&](uint64_t slot, const Triangle& triangle) {
+      const size_t at = slot * s;
+      const auto x = std::span(tables_.x).subspan(at, s);
+      TriangleSquare square(s);
+      const IntMatrix factor = square.matrix(triangle);
+      std::vector<int128> z(s), y(s);
+      fold_rows_exact(factor, std::vector<int128>(x.begin(), x.end()), z);
+      fold_columns_exact(factor, z, y);
+      for (size_t j = 0; j < s; ++j) y[j] += floor * x[j];
+      for (size_t j = 0; plan_.guided() && j < s; ++j) y[j] -= pull * guide_table_[at + j];
+      z_table_.set(at, z);
+      y_table_.set(at, y);
     });
   }
 
@@ -153,7 +157,7 @@ class SegmentProver {
       const auto tau_b = slot_part(challenges_.bits.tau);
       const std::vector<Scalar> slot = eq_table(tau_b);
       const unsigned side = plan_.side_variables();
-      others.tables.push_back({y_table_});
+      others.tables.push_back(y_table_.table());
       others.tables.push_back({SumcheckTable::Blocks{slot, side}});
       others.tables.push_back({SumcheckTable::Chosen{slot, side, held_bytes}, true});
       others.terms.push_back({alpha[1], {kSlot, kY, kY}});
@@ -231,12 +235,9 @@ class SegmentProver {
     const size_t s = stride();
     const std::vector<Scalar> slot = eq_table(slot_part(bits_.r)), row = eq_table(side_part(bits_.r));
     SumcheckTable::Scalars v(segment_.size());  // v(b, l) = eq(r_b, b) Σ_j eq(r_j, j) L_b[j, l]
-    ZKAPEX_CHECK(for_squares([&](uint64_t first, uint64_t count, const Squares& squares) {
-      for (uint64_t b = 0; b < count; ++b) {
-        const std::vector<Scalar> folded = fold_rows(squares.matrix(b * s * s, s, s).lower_triangle(), row, pool_);
-        for (size_t l = 0; l < s; ++l) v[(first + b) * s + l] = slot[first + b] * folded[l];
-      }
-    }));
+    const TriangleFolder by_row(row, pool_);
+    ZKAPEX_CHECK(for_triangles(
+        [&](uint64_t b, const Triangle& triangle) { by_row.rows(triangle, slot[b], std::span(v).subspan(b * s, s)); }));
     Sumcheck first{.variables = segment_.variables,
                    .degree = 2,
                    .tables = {},
@@ -257,12 +258,9 @@ class SegmentProver {
     const Scalar eta = transcript_.challenge("eta");
     const std::vector<Scalar> column = eq_table(side_part(rho_));
     SumcheckTable::Scalars factor(segment_.size());  // L(b, j, ρ_l)
-    ZKAPEX_CHECK(for_squares([&](uint64_t first_slot, uint64_t count, const Squares& squares) {
-      for (uint64_t b = 0; b < count; ++b) {
-        const std::vector<Scalar> folded =
-            fold_columns(squares.matrix(b * s * s, s, s).lower_triangle(), column, pool_);
-        std::copy(folded.begin(), folded.end(), factor.begin() + static_cast<ptrdiff_t>((first_slot + b) * s));
-      }
+    const TriangleFolder by_column(column, pool_);
+    ZKAPEX_CHECK(for_triangles([&](uint64_t b, const Triangle& triangle) {
+      by_column.columns(triangle, Scalar::one(), std::span(factor).subspan(b * s, s));
     }));
     const auto rho_b = slot_part(rho_);
     const std::vector<Scalar> at_rho = eq_table(rho_b);
@@ -375,7 +373,8 @@ class SegmentProver {
     const size_t triangle = row_lines >= s ? s : 0;  // where rows are shorter, they have different lines of squares
     std::vector<Scalar> out(n);
     FirstError failed;
-    pool_.for_each(n / width, [&](size_t part) {
+    pool_.for_each(n / width, [&](size_t task) {
+      const size_t part = n / width - 1 - task;  // the longest lines first: threads end together
       RowFolder folder(width, pool_, triangle, part * width);
       UnsetVector<Entry> entries(kRowsAtOnce * width);
       for (size_t t = 0; t < row.size(); t += kRowsAtOnce) {
@@ -408,8 +407,7 @@ class SegmentProver {
   UnsetVector<int64_t> guide_table_;  // Δ; empty without a guide
   Scalar guide_at_r_;
   SegmentWitness tables_;
-  UnsetVector<int128> y_table_;
-  WeighedColumns z_table_;
+  ProductTable y_table_, z_table_;
   JointChallenges challenges_;
   ProverBits bits_;
   std::vector<Scalar> rho_, sigma_;

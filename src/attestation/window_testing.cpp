@@ -282,19 +282,21 @@ Status TestWindow::Before::unchanged(uint64_t first_row, std::span<int64_t> out)
   return Done{};
 }
 
-Status TestWindow::Before::squares(uint64_t first_slot, uint64_t slots, Squares& out) const {
-  const uint64_t s = window.deployment->layout().geometry().stride();
-  out.resize(false, slots * s * s);
-  std::copy_n(window.factors.begin() + static_cast<ptrdiff_t>(first_slot * s * s), slots * s * s,
-              out.narrow_entries.begin());
+Status TestWindow::Before::triangles(uint64_t first_slot, uint64_t slots, Triangles& out) const {
+  const Geometry& geometry = window.deployment->layout().geometry();
+  const uint64_t s = geometry.stride();
+  out.resize(geometry.block, false, slots);
+  auto to = out.narrow_entries.begin();
+  for (uint64_t row = 0; row < slots * s; ++row) {
+    const auto from = window.factors.begin() + static_cast<ptrdiff_t>((first_slot * s + row) * s);
+    if (row % s < geometry.block) to = std::copy_n(from, row % s + 1, to);
+  }
   return Done{};
 }
 
 Status TestWindow::Before::square_rows(uint64_t slot, uint64_t first, std::span<int8_t> out) const {
-  Squares squares;
-  ZKAPEX_CHECK(this->squares(slot, 1, squares));
   const uint64_t s = window.deployment->layout().geometry().stride();
-  std::copy_n(squares.narrow_entries.begin() + static_cast<ptrdiff_t>(first * s), out.size(), out.begin());
+  std::copy_n(window.factors.begin() + static_cast<ptrdiff_t>((slot * s + first) * s), out.size(), out.begin());
   return Done{};
 }
 

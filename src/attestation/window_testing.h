@@ -52,7 +52,7 @@ class TestWindow {
     explicit Before(const TestWindow& w) : window(w) {}
     Status weights(uint64_t first_row, std::span<int64_t> out) const override;
     Status unchanged(uint64_t first_row, std::span<int64_t> out) const override;
-    Status squares(uint64_t first_slot, uint64_t slots, Squares& out) const override;
+    Status triangles(uint64_t first_slot, uint64_t slots, Triangles& out) const override;
     Status square_rows(uint64_t slot, uint64_t first, std::span<int8_t> out) const override;
     Status square_rows(uint64_t slot, uint64_t first, std::span<int16_t> out) const override;
     Result<Sha512::Digest> digest(ThreadPool& pool) const override;

@@ -111,13 +111,4 @@ class StoreReader {
   std::unique_ptr<std::atomic<bool>[]> checked_;  // by block
 };
 
-// A packed factor as the S x S square that commitments hold: row j at out[j S], zeros above the diagonal and from B on.
-template <class Entry>
-void expand_factor(std::span<const Entry> factor, size_t block, size_t stride, std::span<Entry> out) {
-  std::fill(out.begin(), out.end(), Entry{0});
-  for (size_t j = 0; j < block; ++j)
-    std::copy_n(factor.begin() + static_cast<ptrdiff_t>(triangle_size(j)), j + 1,
-                out.begin() + static_cast<ptrdiff_t>(j * stride));
-}
-
 }  // namespace zkapex

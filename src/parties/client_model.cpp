@@ -16,34 +16,27 @@ Status ClientModel::weights(uint64_t first_row, std::span<int64_t> out) const {
   return read_rows(deployment_.layout(), first_row, out, read_);
 }
 
-Status ClientModel::squares(uint64_t first_slot, uint64_t slots, Squares& out) const {
-  const uint64_t stride = deployment_.layout().geometry().stride();
-  out.resize(store_.header().bits > 8, slots * stride * stride);
-  return out.wide ? read_squares(first_slot, slots, out.wide_entries)
-                  : read_squares(first_slot, slots, out.narrow_entries);
+Status ClientModel::triangles(uint64_t first_slot, uint64_t slots, Triangles& out) const {
+  out.resize(deployment_.layout().geometry().block, store_.header().bits > 8, slots);
+  return out.wide ? read_triangles(first_slot, slots, std::span(out.wide_entries))
+                  : read_triangles(first_slot, slots, std::span(out.narrow_entries));
 }
 
 template <class Entry>
-Status ClientModel::read_squares(uint64_t first_slot, uint64_t slots, std::vector<Entry>& out) const {
+Status ClientModel::read_triangles(uint64_t first_slot, uint64_t slots, std::span<Entry> out) const {
   const Layout& layout = deployment_.layout();
-  const uint64_t block = layout.geometry().block, stride = layout.geometry().stride(), entries = triangle_size(block);
-  std::vector<Entry> factors;
+  const uint64_t entries = triangle_size(layout.geometry().block);
   for (uint64_t k = 0; k < slots;) {
-    const std::span<Entry> square(out.data() + k * stride * stride, stride * stride);
     const std::optional<uint64_t> first = layout.block_in_slot(first_slot + k);
     if (!first) {  // a slot without weights
-      std::fill(square.begin(), square.end(), Entry{0});
+      std::ranges::fill(out.subspan(k * entries, entries), Entry{0});
       ++k;
       continue;
     }
     uint64_t run = 1;  // consecutive slots with weights are consecutive blocks
     while (k + run < slots && layout.block_in_slot(first_slot + k + run)) ++run;
-    factors.resize(run * entries);
-    ZKAPEX_CHECK(store_.read(*first, run, std::span<Entry>(factors)));
-    for (uint64_t b = 0; b < run; ++b, ++k) {
-      expand_factor<Entry>(std::span<const Entry>(factors).subspan(b * entries, entries), block, stride,
-                           std::span<Entry>(out).subspan(k * stride * stride, stride * stride));
-    }
+    ZKAPEX_CHECK(store_.read(*first, run, out.subspan(k * entries, run * entries)));
+    k += run;
   }
   return Done{};
 }

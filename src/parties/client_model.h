@@ -23,7 +23,7 @@ class ClientModel : public ModelReader {
 
   Status unchanged(uint64_t first_row, std::span<int64_t> out) const override { return others_(first_row, out); }
   Status weights(uint64_t first_row, std::span<int64_t> out) const override;
-  Status squares(uint64_t first_slot, uint64_t slots, Squares& out) const override;
+  Status triangles(uint64_t first_slot, uint64_t slots, Triangles& out) const override;
   Status square_rows(uint64_t slot, uint64_t first, std::span<int8_t> out) const override;
   Status square_rows(uint64_t slot, uint64_t first, std::span<int16_t> out) const override;
   Result<Sha512::Digest> digest(ThreadPool& pool) const override;
@@ -32,7 +32,7 @@ class ClientModel : public ModelReader {
   template <class Entry>
   Status read_square_rows(uint64_t slot, uint64_t first, std::span<Entry> out) const;
   template <class Entry>
-  Status read_squares(uint64_t first_slot, uint64_t slots, std::vector<Entry>& out) const;
+  Status read_triangles(uint64_t first_slot, uint64_t slots, std::span<Entry> out) const;
 
   const Deployment& deployment_;
   CoordinateReader read_;

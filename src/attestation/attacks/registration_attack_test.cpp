@@ -84,8 +84,8 @@ class Honest : public ModelReader {
   Status unchanged(uint64_t first_row, std::span<int64_t> out) const override {
     return honest.unchanged(first_row, out);
   }
-  Status squares(uint64_t first_slot, uint64_t slots, Squares& out) const override {
-    return honest.squares(first_slot, slots, out);
+  Status triangles(uint64_t first_slot, uint64_t slots, Triangles& out) const override {
+    return honest.triangles(first_slot, slots, out);
   }
   Status square_rows(uint64_t slot, uint64_t first, std::span<int8_t> out) const override {
     return honest.square_rows(slot, first, out);
