@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include "algebra/fold_words.h"
 #include "algebra/group_testing.h"
 
 namespace zkapex {
@@ -246,6 +247,31 @@ TEST_F(FoldTest, SixtyFourBitIntegers) {
       std::vector<Scalar> expected(cols);
       for (size_t k = 0; k < values.size(); ++k) expected[k % cols] += w[k / cols] * Scalar::from_i64(values[k]);
       EXPECT_EQ(fold_i64(values, cols, w, pool_), expected) << rows << " x " << cols;
+    }
+  }
+}
+
+// As large as they get, more of them than columns hold untidied, on each path.
+TEST_F(FoldTest, ExtremeSixtyFourBitIntegers) {
+  std::vector<fold_words::Fold> folds = {fold_words::fold_portable};
+#if defined(__x86_64__)
+  if (detect_instruction_set() >= InstructionSet::kAvx512) folds.push_back(fold_words::fold_avx512);
+#endif
+  for (const size_t rows : {1U, 512U, 513U, 9000U}) {
+    for (const int64_t value : {INT64_MIN, INT64_MAX, int64_t{0}, int64_t{-1}}) {
+      for (const Scalar& w : {-Scalar::one(), Scalar::from_montgomery_words(
+                                                  {montgomery::kOrder[0] - 1, montgomery::kOrder[1], 0, 1ull << 60})}) {
+        constexpr size_t kCols = 11;
+        const std::vector<int64_t> values(rows * kCols, value);
+        const std::vector<Scalar> weights(rows, w);
+        const Scalar sum = w * Scalar::from_u64(rows) * (Scalar::from_i64(value) + Scalar::power_of_two(63));
+        for (const fold_words::Fold fold : folds) {
+          std::vector<Scalar> out(kCols);
+          fold(values.data(), kCols, kCols, reinterpret_cast<const uint64_t*>(weights.data()), rows,
+               reinterpret_cast<uint64_t*>(out.data()));
+          ASSERT_EQ(out, std::vector<Scalar>(kCols, sum)) << rows << " times " << value;
+        }
+      }
     }
   }
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "algebra/fold.h"
+#include "algebra/fold_words.h"
 
 namespace zkapex {
 
@@ -104,9 +105,26 @@ void add_word(const std::array<Limbs, 256>& table, const uint64_t (&words)[kTabl
 
 }  // namespace
 
+void fold_words::fold_portable(const int64_t* values, size_t stride, size_t cols, const uint64_t* weights, size_t rows,
+                               uint64_t* out) {
+  std::vector<SixWords> sums(cols);
+  for (size_t row = 0; row < rows; ++row) {
+    const Words4 weight = {weights[4 * row], weights[4 * row + 1], weights[4 * row + 2], weights[4 * row + 3]};
+    const int64_t* value = values + row * stride;
+    for (size_t k = 0; k < cols; ++k) {
+      sums[k].add_product(weight, static_cast<uint64_t>(value[k]) ^ uint64_t{1} << 63);
+    }
+  }
+  for (size_t k = 0; k < cols; ++k) std::ranges::copy(sums[k].reduce().montgomery_words(), out + 4 * k);
+}
+
 std::vector<Scalar> fold_i64(std::span<const int64_t> values, size_t cols, std::span<const Scalar> weights,
                              ThreadPool& pool) {
   ZKAPEX_BOUND(values.size() == cols * weights.size());
+  fold_words::Fold fold = fold_words::fold_portable;
+#if defined(__x86_64__)
+  if (instruction_set() >= InstructionSet::kAvx512) fold = fold_words::fold_avx512;
+#endif
   Scalar offset;
   for (const Scalar& weight : weights) offset += weight;
   offset *= Scalar::power_of_two(63);
@@ -114,15 +132,10 @@ std::vector<Scalar> fold_i64(std::span<const int64_t> values, size_t cols, std::
   constexpr size_t kBlockCols = 256;  // sums that stay in the first cache while the rows go by
   pool.for_each((cols + kBlockCols - 1) / kBlockCols, [&](size_t block) {
     const size_t first = block * kBlockCols, count = std::min(kBlockCols, cols - first);
-    std::array<SixWords, kBlockCols> sums{};
-    for (size_t row = 0; row < weights.size(); ++row) {
-      const Words4& weight = weights[row].montgomery_words();
-      const int64_t* value = values.data() + row * cols + first;
-      for (size_t k = 0; k < count; ++k) {
-        sums[k].add_product(weight, static_cast<uint64_t>(value[k]) ^ uint64_t{1} << 63);
-      }
-    }
-    for (size_t k = 0; k < count; ++k) out[first + k] = sums[k].reduce() - offset;
+    const auto to = std::span(out).subspan(first, count);
+    fold(values.data() + first, cols, count, reinterpret_cast<const uint64_t*>(weights.data()), weights.size(),
+         reinterpret_cast<uint64_t*>(to.data()));
+    for (Scalar& sum : to) sum -= offset;
   });
   return out;
 }

@@ -27,6 +27,8 @@ struct Sum8 {
 
 inline constexpr uint64_t kMask52 = (uint64_t{1} << 52) - 1;
 inline constexpr uint64_t kOrder8[5] = {0x2631a5cf5d3ed, 0xdea2f79cd6581, 0x14def9, 0, uint64_t{1} << 44};
+inline constexpr uint64_t kTimesR[4] = {0x69f9d265e952d13b, 0x687604d63c715bea, 0xec73d217f5be65cb,
+                                        0x09411b7c309a3dce};     // 2^520 mod l: times it, a value is multiplied by R
 inline constexpr uint64_t kNegativeInverse52 = 0x51da312547e1b;  // −1/l mod 2^52
 
 ZKAPEX_LANES Sc8 zero_scalars() {
@@ -138,6 +140,21 @@ ZKAPEX_LARGE_LANES Sc8 operator*(const Sc8& a, const Sc8& b) {
   return reduce(sum);
 }
 
+// a − l where that is not negative, else a.
+ZKAPEX_LANES Sc8 less_order(const Sc8& a) {
+  __m512i columns[5];
+  __m512i carry = _mm512_setzero_si512();
+  for (int k = 0; k < 5; ++k) {
+    columns[k] = _mm512_add_epi64(_mm512_sub_epi64(a.v[k], all(kOrder8[k])), carry);
+    carry = _mm512_srai_epi64(columns[k], 52);
+    if (k < 4) columns[k] = _mm512_and_si512(columns[k], all(kMask52));
+  }
+  const __mmask8 negative = _mm512_movepi64_mask(columns[4]);
+  Sc8 out;
+  for (int k = 0; k < 5; ++k) out.v[k] = _mm512_mask_mov_epi64(columns[k], negative, a.v[k]);
+  return out;
+}
+
 // Limb k of l − t c for t < 8.
 struct SettleTable {
   alignas(64) uint64_t limbs[5][8];
@@ -207,6 +224,16 @@ ZKAPEX_LANES Sc8 load_scalars(const uint64_t* p) {
   }
   transpose_halves(rows, words);
   return from_words(words);
+}
+// Of integers below 2^256.
+ZKAPEX_LANES void store_scalars(const Sc8& a, uint64_t* p) {
+  __m512i words[4], rows[4];
+  to_words(a, words);
+  transpose_halves(words, rows);
+  for (int s = 0; s < 4; ++s) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 4 * s), _mm512_castsi512_si256(rows[s]));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 4 * (4 + s)), _mm512_extracti64x4_epi64(rows[s], 1));
+  }
 }
 ZKAPEX_LANES Sc8 broadcast_scalar(const uint64_t* p) {
   const __m512i words[4] = {all(p[0]), all(p[1]), all(p[2]), all(p[3])};

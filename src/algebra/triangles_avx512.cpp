@@ -126,26 +126,10 @@ void triangle_columns(const int8_t* entries, size_t block, const int16_t* digits
 
 namespace {
 
-// 2^264 and 2^520 mod l: what turns words of Scalars into multipliers of this R, and these into multipliers of 2^260.
+// 2^264 mod l: what turns words of Scalars into multipliers of this R.
 constexpr uint64_t kFromWords[4] = {0x31e0bd4affb703ed, 0x25410faf292a3755, 0xfffffffffffffeb2, 0x0fffffffffffffff};
-constexpr uint64_t kTimesR[4] = {0x69f9d265e952d13b, 0x687604d63c715bea, 0xec73d217f5be65cb, 0x09411b7c309a3dce};
 // l 2^51, more than all digits' sums are together: in six limbs.
 constexpr uint64_t kPositive[6] = {0x8000000000000, 0x9318d2e7ae9f6, 0xef517bce6b2c0, 0xa6f7c, 0, 0x80000000000};
-
-// a − l where that is not negative, else a.
-ZKAPEX_LANES Sc8 less_order(const Sc8& a) {
-  __m512i columns[5];
-  __m512i carry = _mm512_setzero_si512();
-  for (int k = 0; k < 5; ++k) {
-    columns[k] = _mm512_add_epi64(_mm512_sub_epi64(a.v[k], all(kOrder8[k])), carry);
-    carry = _mm512_srai_epi64(columns[k], 52);
-    if (k < 4) columns[k] = _mm512_and_si512(columns[k], all(kMask52));
-  }
-  const __mmask8 negative = _mm512_movepi64_mask(columns[4]);
-  Sc8 out;
-  for (int k = 0; k < 5; ++k) out.v[k] = _mm512_mask_mov_epi64(columns[k], negative, a.v[k]);
-  return out;
-}
 
 // Σ_k sums[k] 2^(16 k) + l 2^51: five limbs, and a sixth.
 ZKAPEX_LANES Sc8 positive_limbs(const int64_t* sums, __m512i* sixth) {
@@ -170,16 +154,6 @@ ZKAPEX_LANES Sc8 positive_limbs(const int64_t* sums, __m512i* sixth) {
   }
   *sixth = _mm512_add_epi64(_mm512_add_epi64(_mm512_srai_epi64(carry, 4), all(kPositive[5])), rest);
   return out;
-}
-
-ZKAPEX_LANES void store_scalars(const Sc8& a, uint64_t* p) {
-  __m512i words[4], rows[4];
-  to_words(a, words);
-  transpose_halves(words, rows);
-  for (int s = 0; s < 4; ++s) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 4 * s), _mm512_castsi512_si256(rows[s]));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 4 * (4 + s)), _mm512_extracti64x4_epi64(rows[s], 1));
-  }
 }
 
 }  // namespace

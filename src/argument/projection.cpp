@@ -206,11 +206,13 @@ TernaryMatrix draw_projection(const ProjectionShape& shape, const Scalar& challe
   beginning.u32(number);
   Bytes input = beginning.bytes();
   input.resize(input.size() + sizeof(uint64_t));
+  Sha512 hash;  // a new one for each digest would take as long as hashing
   for (uint64_t counter = 0; bits.size() < size; ++counter) {
     for (size_t k = 0; k < sizeof counter; ++k) {
       input[input.size() - sizeof counter + k] = static_cast<uint8_t>(counter >> (8 * k));
     }
-    const Sha512::Digest digest = sha512(input);
+    hash.update(input);
+    const Sha512::Digest digest = hash.finish();
     bits.insert(bits.end(), digest.begin(), digest.end());
   }
   return {shape.count, shape.chunk, bits};

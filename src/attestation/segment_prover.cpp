@@ -1,10 +1,11 @@
 #include "attestation/segment_prover.h"
 
-#include <bit>
+#include <atomic>
 #include <deque>
 #include <optional>
 #include <utility>
 
+#include "attestation/product_table.h"
 #include "attestation/public_terms.h"
 #include "attestation/rule_terms.h"
 #include "attestation/segment_guide.h"
@@ -17,31 +18,6 @@ namespace {
 
 constexpr uint64_t kSlotsAtOnce = 16;        // triangles in memory, per thread
 constexpr size_t kAtOnce = size_t{1} << 16;  // of indices, by a thread
-
-// What L makes of x, entry by entry: in 64 bits, which are enough unless parameters are extreme.
-class ProductTable {
- public:
-  ProductTable() = default;
-  // Of entries of at most so many bits, without their sign.
-  ProductTable(unsigned bits, size_t size) : narrow_(bits <= 63) {
-    narrow_ ? narrow_entries_.resize(size) : wide_entries_.resize(size);
-  }
-
-  void set(size_t first, std::span<const int128> entries) {
-    if (!narrow_) std::copy(entries.begin(), entries.end(), wide_entries_.begin() + static_cast<ptrdiff_t>(first));
-    for (size_t k = 0; narrow_ && k < entries.size(); ++k)
-      narrow_entries_[first + k] = static_cast<int64_t>(entries[k]);
-  }
-  [[nodiscard]] SumcheckTable table() const {
-    if (narrow_) return {std::span(narrow_entries_)};
-    return {std::span(wide_entries_)};
-  }
-
- private:
-  bool narrow_ = true;
-  UnsetVector<int64_t> narrow_entries_;
-  UnsetVector<int128> wide_entries_;
-};
 
 UnsetVector<int64_t> guide_integers(const WindowStatement& statement, const WindowSegment& segment, ThreadPool& pool) {
   const std::optional<GuideReader> reader = guide_reader(*statement.deployment, *statement.mask);
@@ -91,45 +67,58 @@ class SegmentProver {
     return std::span(point).subspan(segment_.slot_variables);
   }
 
-  // body(slot of the segment, its triangle), in parallel.
+  // body(slot of the segment, its triangle), in parallel: of `body` every range of slots has a copy of its own.
   template <class Body>
   Status for_triangles(const Body& body) {
     FirstError failed;
     const uint64_t slots = segment_.rows.slots;
     pool_.for_ranges((slots + kSlotsAtOnce - 1) / kSlotsAtOnce, 1, [&](size_t begin, size_t end) {
       Triangles triangles;
+      Body own = body;
       for (size_t k = begin; k < end; ++k) {
         const uint64_t first = k * kSlotsAtOnce, count = std::min(kSlotsAtOnce, slots - first);
         const Status read = before_.triangles(segment_.rows.first_slot + first, count, triangles);
         failed.note(read);
-        for (uint64_t b = 0; read.ok() && b < count; ++b) body(first + b, triangles.at(b));
+        for (uint64_t b = 0; read.ok() && b < count; ++b) own(first + b, triangles.at(b));
       }
     });
     return failed.status();
   }
 
-  // z = Lᵀ x and y = L z + (μ + t) x − t Δ
+  // z = Lᵀ x and y = L z + (μ + t) x − t Δ; again, in more bits, where they turn out not to fit 64: time shows that.
   Status multiply_curvature() {
+    ZKAPEX_TRY(const bool fit, multiply_curvature(true));
+    if (fit) return Done{};
+    ZKAPEX_CHECK(multiply_curvature(false));
+    return Done{};
+  }
+  Result<bool> multiply_curvature(bool narrow) {
     const size_t s = stride();
     const auto floor = static_cast<int128>(plan_.floor()), pull = static_cast<int128>(plan_.pull());
-    // |x| < 2^w, |Δ| < 2^w, |L| < 2^(c − 1), so |z| < S 2^(c − 1) |x|, and y is three such terms.
-    const unsigned of_x = parameters_.weights.width, of_product = parameters_.curvature_bits - 1 + log2_ceil(s);
-    const unsigned of_floor = static_cast<unsigned>(std::bit_width(plan_.floor()));
-    z_table_ = ProductTable(of_x + of_product, segment_.size());
-    y_table_ = ProductTable(of_x + std::max(2 * of_product, of_floor) + 2, segment_.size());
-    return for_triangles([&](uint64_t slot, const Triangle& triangle) {
-      const size_t at = slot * s;
-      const auto x = std::span(tables_.x).subspan(at, s);
-      TriangleSquare square(s);
-      const IntMatrix factor = square.matrix(triangle);
-      std::vector<int128> z(s), y(s);
-      fold_rows_exact(factor, std::vector<int128>(x.begin(), x.end()), z);
-      fold_columns_exact(factor, z, y);
-      for (size_t j = 0; j < s; ++j) y[j] += floor * x[j];
-      for (size_t j = 0; plan_.guided() && j < s; ++j) y[j] -= pull * guide_table_[at + j];
-      z_table_.set(at, z);
-      y_table_.set(at, y);
-    });
+    z_table_ = {};  // first, as they take the same memory
+    y_table_ = {};
+    z_table_ = ProductTable(narrow, segment_.size());
+    y_table_ = ProductTable(narrow, segment_.size());
+    std::atomic<bool> fit = true;
+    struct Room {
+      TriangleSquare square;
+      std::vector<int128> moves, z, y;
+    };
+    const std::vector<int128> zeros(s);
+    ZKAPEX_CHECK(for_triangles(
+        [&, room = Room{TriangleSquare(s), zeros, zeros, zeros}](uint64_t slot, const Triangle& triangle) mutable {
+          auto& [square, moves, z, y] = room;
+          const size_t at = slot * s;
+          const auto x = std::span(tables_.x).subspan(at, s);
+          std::ranges::copy(x, moves.begin());
+          const IntMatrix factor = square.matrix(triangle);
+          fold_rows_exact(factor, moves, z);
+          fold_columns_exact(factor, z, y);
+          for (size_t j = 0; j < s; ++j) y[j] += floor * x[j];
+          for (size_t j = 0; plan_.guided() && j < s; ++j) y[j] -= pull * guide_table_[at + j];
+          if (!z_table_.set(at, z) || !y_table_.set(at, y)) fit = false;
+        }));
+    return fit.load();
   }
 
   // docs/window.md, section 3: everything that is summed over i, in one sumcheck; then the rounds over the planes.

@@ -38,17 +38,27 @@ Registered registered_by(const RegistrationFile& file, const OpenedRegistration&
           {.registration = digest, .update = {}, .windows = {}, .rows = std::move(rows.model)}};
 }
 
-Result<WindowPlan, Rejection> plan_of(const Deployment& deployment, const Mask& mask, const Sha256::Digest& mask_digest,
-                                      const ProofFile& file) {
+struct PlannedWindow {
+  Sha256::Digest mask;
+  WindowPlan plan;
+};
+
+Result<PlannedWindow, Rejection> plan_of(const Deployment& deployment, const Mask& mask, const ProofFile& file,
+                                         ThreadPool& pool) {
   if (file.deployment != deployment.digest())
     return Rejection{Reason::kDeployment, "the proof was made for another deployment"};
   if (const Status fits = mask.check_for(deployment); !fits) return Rejection{Reason::kMask, fits.error().message};
+  Sha256::Digest mask_digest{};
+  std::optional<Result<WindowPlan>> plan;
+  pool.for_each(2, [&](size_t k) {  // both take a while where many weights are masked
+    if (k == 0) mask_digest = mask.digest();
+    if (k == 1) plan = WindowPlan::make(deployment, mask, file.segmentation);
+  });
   if (file.mask != mask_digest || file.window != mask.window) {
     return Rejection{Reason::kMask, "the proof was made for another mask"};
   }
-  Result<WindowPlan> plan = WindowPlan::make(deployment, mask, file.segmentation);
-  if (!plan) return Rejection{Reason::kStatement, plan.error().message};
-  return *std::move(plan);
+  if (!*plan) return Rejection{Reason::kStatement, plan->error().message};
+  return PlannedWindow{mask_digest, **std::move(plan)};
 }
 
 Verdict check_record(const ClientRecord& client) {
@@ -106,8 +116,8 @@ WindowStatement window_statement(const Deployment& deployment, const Registered&
 
 Result<CheckedWindow, Rejection> check_window_file(const Deployment& deployment, const ClientRecord& client,
                                                    const Mask& mask, const ProofFile& file, ThreadPool& pool) {
-  const Sha256::Digest mask_digest = mask.digest();  // takes a while
-  ZKAPEX_TRY(const WindowPlan plan, plan_of(deployment, mask, mask_digest, file));
+  ZKAPEX_TRY(const PlannedWindow planned, plan_of(deployment, mask, file, pool));
+  const WindowPlan& plan = planned.plan;
   ZKAPEX_CHECK(check_history(client, mask));
   const Registered& registered = client.registered;
   const ModelCommitment& current = client.current;
@@ -121,7 +131,7 @@ Result<CheckedWindow, Rejection> check_window_file(const Deployment& deployment,
   const LargeBlocksKept tables;  // which follow one another
   ZKAPEX_TRY(PointSum sum, check_window(window_statement(deployment, registered, current, mask), plan, proof, pool));
   ModelCommitment next{current.registration, current.update, current.windows, unlearned_rows(plan, proof)};
-  next.windows.push_back({mask.window, mask_digest});
+  next.windows.push_back({mask.window, planned.mask});
   return CheckedWindow{std::move(next), std::move(sum)};
 }
 
