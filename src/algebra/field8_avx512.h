@@ -57,37 +57,29 @@ ZKAPEX_LANES Fe8 carried(const Wide8& a) {
 
 // With l_k and h_k the sums of the low and high halves of the limb products a_i b_j, i + j = k (a high half counts
 // 2^52, twice the weight of the next limb), and u_k = l_(k+5) + 2 h_(k+4):  column k is l_k + 2 h_(k−1) + 19 u_k.
-// 19 u = 2 (9 u) + u: nine u starts the sum of high halves, which is doubled anyway.
+// 19 u = 2 (9 u) + u: nine u starts the sum of high halves, which is doubled anyway, and u that of low ones. Products
+// come row by row, so that those that follow each other belong to different sums.
 ZKAPEX_LARGE_LANES Wide8 operator*(const Fe8& x, const Fe8& y) {
   const __m512i *a = x.v, *b = y.v;
   check(x.v, uint64_t{1} << 52);
   check(y.v, uint64_t{1} << 52);
   const __m512i zero = _mm512_setzero_si512();
-  __m512i u[5], h;
-  h = add_high(add_high(add_high(zero, a[0], b[4]), a[1], b[3]), a[2], b[2]);
-  h = times2(add_high(add_high(h, a[3], b[1]), a[4], b[0]));
-  u[0] = add_low(add_low(add_low(add_low(h, a[1], b[4]), a[2], b[3]), a[3], b[2]), a[4], b[1]);
-  h = times2(add_high(add_high(add_high(add_high(zero, a[1], b[4]), a[2], b[3]), a[3], b[2]), a[4], b[1]));
-  u[1] = add_low(add_low(add_low(h, a[2], b[4]), a[3], b[3]), a[4], b[2]);
-  h = times2(add_high(add_high(add_high(zero, a[2], b[4]), a[3], b[3]), a[4], b[2]));
-  u[2] = add_low(add_low(h, a[3], b[4]), a[4], b[3]);
-  h = times2(add_high(add_high(zero, a[3], b[4]), a[4], b[3]));
-  u[3] = add_low(h, a[4], b[4]);
-  u[4] = times2(add_high(zero, a[4], b[4]));
-
-  Wide8 r;
-  r.v[0] = add_low(_mm512_add_epi64(times2(times9(u[0])), u[0]), a[0], b[0]);
-  h = times2(add_high(times9(u[1]), a[0], b[0]));
-  r.v[1] = add_low(add_low(_mm512_add_epi64(h, u[1]), a[0], b[1]), a[1], b[0]);
-  h = times2(add_high(add_high(times9(u[2]), a[0], b[1]), a[1], b[0]));
-  r.v[2] = add_low(add_low(add_low(_mm512_add_epi64(h, u[2]), a[0], b[2]), a[1], b[1]), a[2], b[0]);
-  h = times2(add_high(add_high(add_high(times9(u[3]), a[0], b[2]), a[1], b[1]), a[2], b[0]));
-  h = add_low(add_low(_mm512_add_epi64(h, u[3]), a[0], b[3]), a[1], b[2]);
-  r.v[3] = add_low(add_low(h, a[2], b[1]), a[3], b[0]);
-  h = times2(add_high(add_high(add_high(add_high(times9(u[4]), a[0], b[3]), a[1], b[2]), a[2], b[1]), a[3], b[0]));
-  h = add_low(add_low(_mm512_add_epi64(h, u[4]), a[0], b[4]), a[1], b[3]);
-  r.v[4] = add_low(add_low(add_low(h, a[2], b[2]), a[3], b[1]), a[4], b[0]);
-  return r;
+  __m512i high[5] = {zero, zero, zero, zero, zero}, low[5] = {zero, zero, zero, zero, zero};
+  for (int i = 4; i >= 0; --i) {
+    for (int j = 4 - i; j < 5; ++j) high[i + j - 4] = add_high(high[i + j - 4], a[i], b[j]);
+    for (int j = 5 - i; j < 5; ++j) low[i + j - 5] = add_low(low[i + j - 5], a[i], b[j]);
+  }
+  for (int k = 0; k < 5; ++k) {
+    low[k] = _mm512_add_epi64(times2(high[k]), low[k]);
+    high[k] = times9(low[k]);
+  }
+  for (int i = 0; i < 5; ++i) {
+    for (int j = 0; j < 5 - i; ++j) low[i + j] = add_low(low[i + j], a[i], b[j]);
+    for (int j = 0; j < 4 - i; ++j) high[i + j + 1] = add_high(high[i + j + 1], a[i], b[j]);
+  }
+  Wide8 out;
+  for (int k = 0; k < 5; ++k) out.v[k] = _mm512_add_epi64(times2(high[k]), low[k]);
+  return out;
 }
 
 // The same with fifteen limb products: those of i ≠ j are summed once and doubled with their sum, high halves with

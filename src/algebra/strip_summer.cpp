@@ -12,6 +12,8 @@ namespace {
 
 constexpr size_t kGroupEntries = 2048;  // in tables of one pass: 256 KiB, half of a small L2 cache
 
+constexpr size_t kOctetsAhead = 6;  // of rows, which lie far apart and come from memory
+
 // Bits of q in an exception v = low + 2^w q, at least what a table has.
 unsigned multiple_bits(unsigned width) { return width == 0 ? 8 : std::max(ChunkTables::kLeastBits, 9 - width); }
 
@@ -79,7 +81,7 @@ bool StripSummer::extract(const Strip& strip) {
   deepest_.assign(octets_, 0);
   size_t stored = 0;
   for (size_t octet = 0; octet < octets_; ++octet) {
-    prefetch_rows(8 * (octet + 1), strip);
+    prefetch_rows(8 * (octet + kOctetsAhead), strip);
     reader.read(8 * octet);
     for (size_t k = 0; k < chunks; ++k) seen_[k] |= cut_chunk(reader, k, &indices_[k * stride() + 8 * octet]);
     stored += note_exceptions(reader, octet);
@@ -97,8 +99,12 @@ bool StripSummer::extract(const Strip& strip) {
 }
 
 void StripSummer::prefetch_rows(size_t first, const Strip& strip) const {
-  for (size_t r = first; r < std::min(first + 16, rows_.rows); ++r)
-    __builtin_prefetch(rows_.row(r) + strip.first_group * rows_.bits);
+  const size_t begin = strip.first_group * rows_.bits;
+  const size_t last = std::min(begin + strip.groups * rows_.bits, rows_.row_bytes()) - 1;
+  for (size_t r = first; r < std::min(first + 8, rows_.rows); ++r) {
+    __builtin_prefetch(rows_.row(r) + begin);
+    __builtin_prefetch(rows_.row(r) + last);
+  }
 }
 
 uint32_t StripSummer::cut_chunk(const StripReader& reader, size_t k, uint16_t* out) const {

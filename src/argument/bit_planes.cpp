@@ -10,7 +10,10 @@ namespace zkapex {
 
 namespace {
 
-constexpr size_t kChunk = EqWeights::kChunk;
+constexpr size_t kChunk = SumcheckKernels::kChunk;
+static_assert(kChunk == EqWeights::kChunk);
+
+const uint64_t* words(const Scalar& s) { return s.montgomery_words().data(); }
 
 // The values of a byte's bits at the challenges bound so far: 8 >> bound values.
 std::array<Scalar, 8> bind_byte(unsigned byte, std::span<const Scalar> challenges) {
@@ -36,20 +39,15 @@ size_t longest(const std::vector<std::vector<T>>& planes) {
 // How much of a chunk that begins at `start` a list of `count` entries fills.
 size_t part_of(size_t count, size_t start) { return std::min(kChunk, count - std::min(count, start)); }
 
-EqRound& operator+=(EqRound& a, const EqRound& b) {
-  a.at_zero += b.at_zero;
-  a.at_one += b.at_one;
-  a.leading += b.leading;
-  return a;
-}
-
 }  // namespace
 
-BitPlaneProver::BitPlaneProver(BitPlanes planes, unsigned variables, std::span<const Scalar> eq_point, ThreadPool& pool)
+BitPlaneProver::BitPlaneProver(BitPlanes planes, unsigned variables, std::span<const Scalar> eq_point, ThreadPool& pool,
+                               const SumcheckKernels& kernels)
     : variables_(variables),
       eq_point_(eq_point.begin(), eq_point.end()),
       weights_(std::move(planes.weights)),
       pool_(pool),
+      kernels_(kernels),
       bytes_(std::move(planes.planes)) {
   if (variables_ <= kHistogramRounds) {
     make_tables();
@@ -118,44 +116,38 @@ EqRound BitPlaneProver::histogram_round() const {
   return out;
 }
 
-template <class ChunkBody>
-EqRound BitPlaneProver::sum_chunks(size_t pairs, const ChunkBody& chunk_body) const {
+// Of a plane b with its weight, Σ w (b b − b) over pairs with their weights w.
+template <class Load>
+EqRound BitPlaneProver::sum_chunks(size_t pairs, bool with_one, const Load& load) const {
   const EqWeights eq(eq_point_, variables_, bound_ + 1);
-  EqRound total;
+  const Scalar scale = Scalar::power_of_two(kernels_.scale_bits);
+  std::vector<Scalar> scaled(eq.low().begin(), eq.low().end());
+  for (Scalar& weight : scaled) weight *= scale;
+  SumcheckKernels::Weights low;
+  kernels_.set_weights(words(scaled[0]), scaled.size(), &low);
+  std::array<ScalarAccumulator, 3> total;
   std::mutex merging;
   pool_.for_ranges((pairs + kChunk - 1) / kChunk, 1, [&](size_t first, size_t last) {
-    EqRound local;
+    using Product = SumcheckKernels::Product;
+    SumcheckKernels::Sums sums{};
+    SumcheckKernels::Pairs plane;
+    const SumcheckKernels::Pairs* factors[2] = {&plane, &plane};
     for (size_t chunk = first; chunk < last; ++chunk) {
-      EqRound part = chunk_body(chunk * kChunk, eq.low());
-      part.at_zero *= eq.high(chunk);
-      part.at_one *= eq.high(chunk);
-      part.leading *= eq.high(chunk);
-      local += part;
+      for (size_t k = 0; k < weights_.size(); ++k) {
+        const size_t size = load(k, chunk * kChunk, plane);
+        if (size == 0) continue;
+        const Scalar weight = weights_[k] * eq.high(chunk), square = weight * scale, linear = -weight;
+        kernels_.add_products(Product::kEqTwo, false, with_one, factors, 0, size, &low, words(square), &sums);
+        kernels_.add_products(Product::kEqOne, false, with_one, factors, 0, size, &low, words(linear), &sums);
+      }
     }
+    uint64_t exported[3][9];
+    kernels_.export_sums(sums, exported);
     const std::lock_guard lock(merging);
-    total += local;
+    for (size_t e = 0; e < 3; ++e) total[e].add(ScalarAccumulator(std::to_array(exported[e])).reduce());
   });
-  return total;
+  return {total[0].reduce(), total[1].reduce(), total[2].reduce()};
 }
-
-namespace {
-
-// Per pair of a chunk: Σ over planes, to be weighed by eq.
-struct ChunkSums {
-  std::array<ScalarAccumulator, kChunk> at_zero{}, at_one{}, leading{};
-
-  [[nodiscard]] EqRound weigh(std::span<const Scalar> low, bool with_one) const {
-    ScalarAccumulator zero, one, top;
-    for (size_t i = 0; i < low.size(); ++i) {
-      zero.add_product(low[i], at_zero[i].reduce());
-      if (with_one) one.add_product(low[i], at_one[i].reduce());
-      top.add_product(low[i], leading[i].reduce());
-    }
-    return {zero.reduce(), one.reduce(), top.reduce()};
-  }
-};
-
-}  // namespace
 
 std::vector<BitPlaneProver::ByteTable> BitPlaneProver::look_ups() const {
   const auto inside = std::span(challenges_).first(kHistogramRounds);
@@ -178,44 +170,29 @@ Scalar look_up(const Tables& tables, const uint8_t* bytes) {
   return out;
 }
 
-// Adds weight (b² − b) of one plane to a pair's sums.
-void add_plane(ChunkSums& sums, size_t i, const Scalar& weight, const Scalar& lo, const Scalar& hi, bool with_one) {
-  const Scalar step = hi - lo;
-  sums.at_zero[i].add_product(weight * lo, lo - Scalar::one());
-  if (with_one) sums.at_one[i].add_product(weight * hi, hi - Scalar::one());
-  sums.leading[i].add_product(weight * step, step);
-}
-
 }  // namespace
 
 EqRound BitPlaneProver::byte_round(bool with_one) const {
   const std::vector<ByteTable> tables = look_ups();
   const size_t span = tables.size();  // bytes an entry
-  return sum_chunks(longest(bytes_) / (2 * span), [&](size_t start, std::span<const Scalar> low) {
-    ChunkSums sums;
-    for (size_t k = 0; k < weights_.size(); ++k) {
-      const uint8_t* bytes = bytes_[k].data() + 2 * span * start;
-      const size_t size = part_of(bytes_[k].size() / (2 * span), start);
-      for (size_t i = 0; i < size; ++i, bytes += 2 * span) {
-        add_plane(sums, i, weights_[k], look_up(tables, bytes), look_up(tables, bytes + span), with_one);
-      }
-    }
-    return sums.weigh(low, with_one);
+  return sum_chunks(longest(bytes_) / (2 * span), with_one, [&](size_t k, size_t start, SumcheckKernels::Pairs& out) {
+    const size_t size = part_of(bytes_[k].size() / (2 * span), start);
+    const uint8_t* bytes = bytes_[k].data() + 2 * span * start;
+    std::array<Scalar, 2 * kChunk> entries;
+    for (size_t i = 0; i < 2 * size; ++i, bytes += span) entries[i] = look_up(tables, bytes);
+    const SumcheckKernels::Entries from{SumcheckKernels::Form::kScalars, false, 2 * size, entries.data()};
+    kernels_.load(from, nullptr, nullptr, 0, size, nullptr, &out);
+    return size;
   });
 }
 
 EqRound BitPlaneProver::table_round(bool with_one) const {
-  return sum_chunks((longest(tables_) + 1) / 2, [&](size_t start, std::span<const Scalar> low) {
-    ChunkSums sums;
-    for (size_t k = 0; k < weights_.size(); ++k) {
-      const std::vector<Scalar>& table = tables_[k];
-      const size_t size = part_of((table.size() + 1) / 2, start);
-      for (size_t i = 0; i < size; ++i) {
-        const size_t at = 2 * (start + i);
-        add_plane(sums, i, weights_[k], table[at], at + 1 < table.size() ? table[at + 1] : Scalar::zero(), with_one);
-      }
-    }
-    return sums.weigh(low, with_one);
+  return sum_chunks((longest(tables_) + 1) / 2, with_one, [&](size_t k, size_t start, SumcheckKernels::Pairs& out) {
+    const std::vector<Scalar>& table = tables_[k];
+    const size_t size = part_of((table.size() + 1) / 2, start);
+    const SumcheckKernels::Entries from{SumcheckKernels::Form::kScalars, false, table.size(), table.data()};
+    if (size > 0) kernels_.load(from, nullptr, nullptr, start, size, nullptr, &out);
+    return size;
   });
 }
 

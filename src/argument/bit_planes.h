@@ -25,7 +25,8 @@ struct EqRound {
 
 class BitPlaneProver {
  public:
-  BitPlaneProver(BitPlanes planes, unsigned variables, std::span<const Scalar> eq_point, ThreadPool& pool);
+  BitPlaneProver(BitPlanes planes, unsigned variables, std::span<const Scalar> eq_point, ThreadPool& pool,
+                 const SumcheckKernels& kernels);
 
   // The round that binds the next variable. at_one is filled in only if asked for: the caller knows it from the second
   // round on.
@@ -46,15 +47,17 @@ class BitPlaneProver {
   [[nodiscard]] EqRound byte_round(bool with_one) const;
   [[nodiscard]] EqRound table_round(bool with_one) const;
   void make_tables();
-  // Sums chunk_body(chunk) over all chunks of EqWeights::kChunk pairs, each times its high weight.
-  template <class ChunkBody>
-  EqRound sum_chunks(size_t pairs, const ChunkBody& chunk_body) const;
+  // Over the first `pairs` pairs of every plane; load(k, start, out) makes those of plane k in the chunk that begins at
+  // `start`, and returns how many it has.
+  template <class Load>
+  EqRound sum_chunks(size_t pairs, bool with_one, const Load& load) const;
 
   unsigned variables_;
   unsigned bound_ = 0;
   std::vector<Scalar> eq_point_;
   std::vector<Scalar> weights_;
   ThreadPool& pool_;
+  const SumcheckKernels& kernels_;
 
   std::vector<Scalar> challenges_;           // of the rounds on bytes
   std::vector<std::vector<uint8_t>> bytes_;  // by plane, until the tables take over

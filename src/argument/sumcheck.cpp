@@ -25,7 +25,7 @@ class Prover {
  public:
   Prover(Sumcheck sumcheck, ThreadPool& pool, const SumcheckKernels& kernels)
       : problem_(std::move(sumcheck)), pool_(pool), kernels_(kernels), tables_(problem_.tables.size()) {
-    if (problem_.bits) bits_.emplace(*std::move(problem_.bits), problem_.variables, problem_.eq_point, pool);
+    if (problem_.bits) bits_.emplace(*std::move(problem_.bits), problem_.variables, problem_.eq_point, pool, kernels);
     const Scalar r = Scalar::power_of_two(256);
     for (const SumcheckTable& table : problem_.tables) factor_.push_back(table.integers() ? r : Scalar::one());
     for (SumcheckTerm& term : problem_.terms) {
