@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "argument/verifier.h"
+#include "base/large_blocks.h"
 #include "base/machine.h"
 #include "cli/window_bench.h"
 
@@ -26,6 +27,7 @@ double process_seconds() {
 // As `verify --batch` does, without its files. It is the same proof again and again, which saves nothing: each is
 // decoded, replayed and weighed on its own.
 Status verify_together(const WindowBench::Handed& handed, size_t count) {
+  const LargeBlocksKept tables;
   std::vector<PointSum> sums;
   for (size_t k = 0; k < count; ++k) {
     auto checked = check_window_file(handed.deployment, handed.record, handed.mask, handed.proof, handed.pool);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/large_blocks.h"
 #include "base/names.h"
 #include "parties/memory_plan.h"
 
@@ -125,6 +126,7 @@ Result<std::vector<Judgement>> judge(const Records& records, const Mask& mask, s
     ZKAPEX_TRY(const uint64_t alone, verifying_memory(records.deployment(), mask, settings));
     room = *settings.memory - std::min(*settings.memory, alone);
   }
+  const LargeBlocksKept tables;  // those of one proof are as large as those of the next
   Court court(records, mask, settings, room);
   WorkProgress progress(settings, "verifying", "clients", submissions.size());
   for (const Submission& submission : submissions) {
