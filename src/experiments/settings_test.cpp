@@ -50,7 +50,8 @@ TEST(VisionSettings, RefuseWhatCannotBe) {
            {"/baselines/scrub/rate", 0, "settings.baselines.scrub.rate a learning rate of 0"},
            {"/rehearsal/classes/ratio", "much", "settings.rehearsal.classes.ratio must be a decimal number"},
            {"/rehearsal/samples/pull", 0, "settings.rehearsal.samples.pull cannot be 0"},
-           {"/rehearsal/samples/pull", Guidance::kMaxPull + 1, "settings.rehearsal.samples.pull must be from 1 to 2^40"},
+           {"/rehearsal/samples/pull", Guidance::kMaxPull + 1,
+            "settings.rehearsal.samples.pull must be from 1 to 2^40"},
            {"/rehearsal/samples/rate", 0, "settings.rehearsal.samples.rate and weight must be positive"},
            {"/rehearsal/samples/weight", 0, "settings.rehearsal.samples.rate and weight must be positive"}}) {
     const std::string message = refused_with<VisionSettings>(good, place, value);

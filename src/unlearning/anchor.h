@@ -25,8 +25,8 @@ struct Parameters;
 struct AnchorLimits {
   static constexpr uint32_t kThousand = 1000, kMaxRatio = 1'000'000;
 
-  uint32_t ratio = 400;                     // ρ in thousandths
-  Decimal drift{.digits = 5, .places = 2};  // α: root mean square that an entry of a bias may drift whatever θ0 is
+  uint32_t ratio = 400;                      // ρ in thousandths
+  Decimal drift{.digits = 5, .places = 2};   // α: root mean square that an entry of a bias may drift whatever θ0 is
   Decimal added{.digits = 25, .places = 2};  // the same for tensors that θ0 does not have, or has as zeros
 
   bool operator==(const AnchorLimits&) const = default;
