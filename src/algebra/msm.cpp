@@ -88,6 +88,7 @@ void signed_windows(const int64_t* values, size_t size, const Plan& plan, int16_
     }
   }
   for (size_t i = 0; i < size; ++i) out[i] = static_cast<int16_t>(rest[i]);
+  wipe(std::span(rest, size));  // as the digits are
 }
 
 using Digits = std::vector<int16_t, WipingAllocator<int16_t>>;

@@ -23,8 +23,6 @@ void ExactCurvature::load(std::span<const Entry> factor, size_t size) {
   } else {
     arrange_factor(factor.data(), size, upper_.view(), lower_.view());
   }
-  ends_.clear();
-  for (size_t p = 0; p < panels; ++p) ends_.push_back((p + 1) * kPanel);
 }
 template void ExactCurvature::load(std::span<const int8_t>, size_t);
 template void ExactCurvature::load(std::span<const int16_t>, size_t);

@@ -25,8 +25,6 @@ class ExactCurvature {
   // L's two arrangements (dense.h).
   [[nodiscard]] const PanelMatrix<float>& upper() const { return upper_; }
   [[nodiscard]] const PanelMatrix<float>& lower() const { return lower_; }
-  // Where panels of `upper` end.
-  [[nodiscard]] const std::vector<size_t>& ends() const { return ends_; }
   // Whether entries have at most 8 bits.
   [[nodiscard]] bool bytes() const { return bytes_; }
   // μ
@@ -45,7 +43,6 @@ class ExactCurvature {
   uint64_t floor_;
   size_t size_ = 0;
   PanelMatrix<float> upper_, lower_;
-  std::vector<size_t> ends_;
   std::vector<double> digits_, product_;
   std::vector<int128> inner_;
 };

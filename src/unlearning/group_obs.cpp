@@ -77,9 +77,9 @@ Result<ObsOutcome> GroupObs::solve_entries(std::span<const Entry> factor, const 
   }
   curvature_.add(move_, first_y_);
   begin();
-  if (!kept_.empty() && !solve_by_stored_factor(masked, outcome) && !solve_with(single_, masked, outcome)) {
+  if (!kept_.empty() && !solve_by_stored_factor(masked, outcome) && !solve_with(single_, outcome)) {
     outcome.double_precision = true;
-    if (!solve_with(double_, masked, outcome))
+    if (!solve_with(double_, outcome))
       return error(
           "no rounding meets the error bound: the block's curvature is too ill-conditioned for it; raise the "
           "error, the fraction bits, or the damping");
@@ -135,8 +135,7 @@ GroupObs::Refined GroupObs::refine(unsigned most, const Correct& correct, ObsOut
   while (true) {
     outcome.residual = residual();
     // Steps shrink by the same factor again and again: is the next one less than a unit?
-    const bool settled =
-        last_step <= kSettled || (outcome.refinements > 1 && last_step * last_step < step_before / 2);
+    const bool settled = last_step <= kSettled || (outcome.refinements > 1 && last_step * last_step < step_before / 2);
     if (outcome.residual <= bound_ && settled) return Refined::kMet;
     if (outcome.refinements > 1 && outcome.residual + outcome.residual >= best) break;  // no more to be gained
     best = outcome.residual;
@@ -173,33 +172,49 @@ bool GroupObs::solve_by_stored_factor(std::span<const uint32_t> masked, ObsOutco
   return outcome.stored_factor;
 }
 
-// Masked coordinates are cut off from the others: they stay where they are.
+// What of `upper` the kept coordinates have: of each of them a column, without gaps.
 template <class Real>
-bool GroupObs::factorize(Solver<Real>& solver, std::span<const uint32_t> masked) {
-  const size_t n = curvature_.columns();
+void GroupObs::gather_kept(PanelMatrix<Real>& rows) {
   const PanelMatrix<float>& upper = curvature_.upper();
-  const size_t* ends = curvature_.ends().data();
+  rows.reshape(upper.rows(), kept_.size());
+  ends_.clear();
+  for (size_t p = 0; p < rows.panels(); ++p) {
+    const auto columns = std::span(kept_).subspan(p * kPanel, std::min(kPanel, kept_.size() - p * kPanel));
+    const auto end_of = [](uint32_t column) { return (column / kPanel + 1) * kPanel; };
+    const size_t end = end_of(columns.back());
+    ends_.push_back(end);
+    Real* to = rows.panel(p);
+    if (columns.front() + kPanel == end && columns.size() == kPanel) {  // a whole panel
+      std::copy_n(upper.panel(columns.front() / kPanel), end * kPanel, to);
+      continue;
+    }
+    std::fill_n(to, end * kPanel, Real{0});
+    for (size_t c = 0; c < columns.size(); ++c) {
+      const float* from = upper.panel(columns[c] / kPanel) + columns[c] % kPanel;
+      for (size_t k = 0; k < end_of(columns[c]); ++k) to[k * kPanel + c] = from[k * kPanel];
+    }
+  }
+}
+
+template <class Real>
+bool GroupObs::factorize(Solver<Real>& solver) {
+  gather_kept(solver.rows);
+  const PanelView<const Real> rows = std::as_const(solver.rows).view();
+  const size_t n = rows.panels * kPanel;
   solver.factor.reshape(n, n);
   solver.scratch.resize(n * kMaxLanes);
   const auto& kernels = DenseKernels<Real>::get();
   if constexpr (std::is_same_v<Real, float>) {
     if (curvature_.bytes()) {
-      packed_.resize((upper.rows() + 3) / 4 * upper.panels());
-      FactorKernels::get().gram(upper.view(), ends, solver.factor.view(), packed_.data()->bytes);
+      packed_.resize((rows.rows + 3) / 4 * rows.panels);
+      FactorKernels::get().gram(rows, ends_.data(), solver.factor.view(), packed_.data()->bytes);
     } else {
-      kernels.gram(upper.view(), ends, solver.factor.view());
+      kernels.gram(rows, ends_.data(), solver.factor.view());
     }
   } else {
-    solver.rows.reshape(n, n);
-    for (size_t p = 0; p < solver.rows.panels(); ++p)
-      std::copy_n(upper.panel(p), ends[p] * kPanel, solver.rows.panel(p));
-    kernels.gram(std::as_const(solver.rows).view(), ends, solver.factor.view());
+    kernels.gram(rows, ends_.data(), solver.factor.view());
   }
   for (size_t k = 0; k < n; ++k) solver.factor.at(k, k) += static_cast<Real>(floor_);
-  for (const uint32_t m : masked) {
-    for (size_t k = 0; k < m; ++k) solver.factor.at(k, m) = 0;
-    for (size_t k = m + 1; k < n; ++k) solver.factor.at(m, k) = 0;
-  }
   return kernels.cholesky(solver.factor.view(),
                           static_cast<Real>(floor_) / 2);  // no pivot is below μ + t but by rounding
 }
@@ -207,36 +222,36 @@ bool GroupObs::factorize(Solver<Real>& solver, std::span<const uint32_t> masked)
 // step_ = -(A_CC + t I)⁻¹ y_C, as well as Real can.
 template <class Real>
 void GroupObs::correction(Solver<Real>& solver) {
-  const size_t n = curvature_.columns();
   double largest = 0;
   for (const uint32_t k : kept_) largest = std::max(largest, std::fabs(static_cast<double>(y_[k])));
   const double scale = largest > 0 ? largest : 1;
-  solver.step.assign(n, Real{0});
-  for (const uint32_t k : kept_) solver.step[k] = static_cast<Real>(-static_cast<double>(y_[k]) / scale);
+  solver.step.assign(solver.factor.rows(), Real{0});
+  for (size_t c = 0; c < kept_.size(); ++c)
+    solver.step[c] = static_cast<Real>(-static_cast<double>(y_[kept_[c]]) / scale);
   DenseKernels<Real>::get().solve(std::as_const(solver.factor).view(), solver.step.data(), solver.scratch.data());
-  step_.resize(n);
-  for (size_t k = 0; k < n; ++k) step_[k] = static_cast<double>(solver.step[k]) * scale;
+  step_.assign(curvature_.columns(), 0);
+  for (size_t c = 0; c < kept_.size(); ++c) step_[kept_[c]] = static_cast<double>(solver.step[c]) * scale;
 }
 
 // Nearest plane: with A_CC + t I = Uᵀ U the energy of the error e is ‖U e‖², and row j of U e is decided by e_j once
 // the later ones are fixed. Each |(U e)_j| ends at most U_jj / 2.
 template <class Real>
 void GroupObs::round_along_factor(const Solver<Real>& solver) {
-  std::vector<double> left(x_.size());  // e, zero on the mask
+  std::vector<double> left(kept_.size());  // e
   std::ranges::fill(move_, 0);
   for (size_t c = kept_.size(); c-- > 0;) {
     const uint32_t j = kept_[c];
     double later = 0;
-    for (size_t i = j + 1; i < left.size(); ++i) later += static_cast<double>(solver.factor.at(j, i)) * left[i];
-    const double move = std::nearbyint(step_[j] - later / static_cast<double>(solver.factor.at(j, j)));
-    left[j] = move - step_[j];
+    for (size_t i = c + 1; i < left.size(); ++i) later += static_cast<double>(solver.factor.at(c, i)) * left[i];
+    const double move = std::nearbyint(step_[j] - later / static_cast<double>(solver.factor.at(c, c)));
+    left[c] = move - step_[j];
     move_[j] = static_cast<int64_t>(move);
   }
 }
 
 template <class Real>
-bool GroupObs::solve_with(Solver<Real>& solver, std::span<const uint32_t> masked, ObsOutcome& outcome) {
-  if (!factorize(solver, masked)) return false;
+bool GroupObs::solve_with(Solver<Real>& solver, ObsOutcome& outcome) {
+  if (!factorize(solver)) return false;
   const Refined refined = refine(
       kMaxRefinements, [&] { correction(solver); }, outcome);
   if (refined != Refined::kRounded) return refined == Refined::kMet;

@@ -49,7 +49,7 @@ class GroupObs {
  private:
   template <class Real>
   struct Solver {
-    PanelMatrix<Real> rows, factor;  // of A_CC + t I, the mask apart; rows only for double
+    PanelMatrix<Real> rows, factor;  // of A_CC + t I, which has a column for each of C, and padding
     std::vector<Real> step, scratch;
   };
   // What became of a refinement: the bound is met; it is not, though only rounding is left; or there was no getting
@@ -60,9 +60,11 @@ class GroupObs {
   [[nodiscard]] Status check(const Block& block) const;
   bool solve_by_stored_factor(std::span<const uint32_t> masked, ObsOutcome& outcome);
   template <class Real>
-  bool solve_with(Solver<Real>& solver, std::span<const uint32_t> masked, ObsOutcome& outcome);
+  bool solve_with(Solver<Real>& solver, ObsOutcome& outcome);
   template <class Real>
-  bool factorize(Solver<Real>& solver, std::span<const uint32_t> masked);
+  void gather_kept(PanelMatrix<Real>& rows);
+  template <class Real>
+  bool factorize(Solver<Real>& solver);
   template <class Real>
   void correction(Solver<Real>& solver);
   // Corrects x_ by steps, which `correct` puts into step_, until only rounding is left.
@@ -87,6 +89,7 @@ class GroupObs {
   Solver<double> double_;
   FactorSteps stored_;
   std::vector<uint32_t> kept_;                // C
+  std::vector<size_t> ends_;                  // where panels of their columns end
   std::vector<int64_t> x_, move_;             // by coordinate: x, and what it gains
   std::vector<int64_t> best_;                 // the x before, and
   std::vector<int128> y_, first_y_, best_y_;  // y of x, of x = −θ_M, and of that before
