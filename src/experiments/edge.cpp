@@ -21,6 +21,7 @@ class Edge final : public Experiment {
         .read("percents", out->percents_)
         .read("threads", out->threads_)
         .read_if_there("row_length", out->row_length_)
+        .read_if_there("memory", out->memory_)
         .require(!out->blocks_.empty(), "blocks", "must not be empty")
         .require(!out->percents_.empty(), "percents", "must not be empty");
     ZKAPEX_CHECK(reader.finish());
@@ -40,11 +41,26 @@ class Edge final : public Experiment {
     for (const uint64_t block : blocks_) {
       for (const uint64_t percent : percents_) {
         if (name(block, percent) != variant) continue;
-        return bench_in_own_process({"window", "--shape", shape_, "--layers", std::to_string(layers_), "--block",
-                                     std::to_string(block), "--ratio",
-                                     fmt::format("{}", static_cast<double>(percent) / 100), "--seed",
-                                     std::to_string(seed), "--row-length", std::to_string(row_length_), "--threads",
-                                     std::to_string(threads_), "--work", work.scratch.string(), "--quiet"});
+        std::vector<std::string> arguments = {"window",
+                                              "--shape",
+                                              shape_,
+                                              "--layers",
+                                              std::to_string(layers_),
+                                              "--block",
+                                              std::to_string(block),
+                                              "--ratio",
+                                              fmt::format("{}", static_cast<double>(percent) / 100),
+                                              "--seed",
+                                              std::to_string(seed),
+                                              "--row-length",
+                                              std::to_string(row_length_),
+                                              "--threads",
+                                              std::to_string(threads_),
+                                              "--work",
+                                              work.scratch.string(),
+                                              "--quiet"};
+        if (!memory_.empty()) arguments.insert(arguments.end(), {"--memory", memory_});
+        return bench_in_own_process(arguments);
       }
     }
     return error("there is no variant '{}'", variant);
@@ -54,9 +70,9 @@ class Edge final : public Experiment {
     return {{"data", "weights, curvature (rank 64 plus damping) and mask made up from the seed"},
             {"model", fmt::format("{} transformer block(s) of {}: both matrices of the MLP", layers_, shape_)},
             {"measured",
-             fmt::format("`zkapex bench window` with {} threads, each cell in a process of its own; memory is the "
-                         "process's peak from the end of the registration to the end of the proof",
-                         threads_)}};
+             fmt::format("`zkapex bench window{}` with {} threads, each cell in a process of its own; memory is the "
+                         "process's peak from the end of the registration to the end of the verification",
+                         memory_.empty() ? "" : " --memory " + memory_, threads_)}};
   }
 
   [[nodiscard]] ExperimentReport report(const Results& results, const json& paper) const override {
@@ -105,6 +121,7 @@ class Edge final : public Experiment {
   std::string shape_;
   unsigned layers_ = 1, threads_ = 2;
   uint64_t row_length_ = 0;  // 0: what the bench chooses
+  std::string memory_ = {};  // --memory of the bench; what is usual otherwise
   std::vector<uint64_t> blocks_, percents_;
 };
 

@@ -12,10 +12,10 @@ namespace {
 
 // Shares of `bench window`'s CPU time (docs/performance.md), in units of the rates: a weight's part of the proof, of
 // that an entry's of its block, and an entry's part of the operator; a generator's part of an opening, and a point's of
-// a verification; an entry's part of a registration.
-constexpr double kWeightProducts = 60, kEntryProducts = 0.07, kOperatorProducts = 0.19;
+// a verification; an entry's and a weight's part of a registration. Between what AVX-512 and AVX2 take.
+constexpr double kWeightProducts = 30, kEntryProducts = 0.04, kOperatorProducts = 0.075;
 constexpr double kOpeningEntries = 60, kVerifiedEntries = 30;
-constexpr double kRegisteredEntries = 0.3;
+constexpr double kRegisteredEntries = 0.3, kRegisteredProducts = 60;
 
 uint64_t kept_vectors(const ProofShape& shape) {  // and their folded halves
   return shape.pairs * shape.row_length * sizeof(Scalar) * 3 / 2;
@@ -86,7 +86,7 @@ Estimate estimate_registration(const Deployment& deployment, const RegistrationP
   const double points = kRegisteredEntries * entries + kOpeningEntries * static_cast<double>(shape.generators());
   const uint64_t held = registration_memory(deployment, plan, pool.size());
   return {
-      .seconds = seconds(weights * kWeightProducts * rates.product + points * rates.entry, pool),
+      .seconds = seconds(weights * kRegisteredProducts * rates.product + points * rates.entry, pool),
       .memory_bytes = plan.curvature_rows() > 0 ? std::max(held, committing_memory(plan, batch, pool.size())) : held,
       .proof_bytes = shape.bytes(),
       .disk_bytes = kept_vectors(shape)};
