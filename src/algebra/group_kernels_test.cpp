@@ -278,7 +278,7 @@ TEST_P(EveryKernel, BatchesAgreeWithSingles) {
       ASSERT_EQ(decoded->size(), count);
       for (size_t k = 0; k < count; ++k) {
         ASSERT_EQ(encodings[k], Point::from_uniform_bytes(inputs[k]).encode());
-        ASSERT_EQ((*decoded)[k], points[k]);
+        ASSERT_EQ(Point((*decoded)[k]), points[k]);
       }
     }
   }

@@ -1,6 +1,5 @@
 // Multi-scalar multiplication Σ s_k P_k by buckets (Pippenger), in variable time: scalars are not protected from an
-// observer of this machine's clock or caches. Memory: about 170 bytes a point, and the buckets of a thread (at most 5
-// MiB).
+// observer of this machine's clock or caches.
 #pragma once
 
 #include <span>
@@ -15,13 +14,28 @@
 
 namespace zkapex {
 
-// Points made ready once for many multiplications. Tied to the kernels that made it.
+// Σ_k weight · scalars[k] · points[k]
+struct WeightedPoints {
+  std::span<const AffinePoint> points;
+  std::span<const Scalar> scalars;
+  Scalar weight = Scalar::one();
+};
+
+// The sum of all of these; an error if one has not as many scalars as points. The empty sum is the identity. Points are
+// made ready piece by piece: what is in memory does not grow with their number, but for buckets, 4 MiB a thread at
+// most.
+[[nodiscard]] Result<Point> msm_var(std::span<const WeightedPoints> terms, ThreadPool& pool,
+                                    const GroupKernels& kernels = group_kernels());
+[[nodiscard]] Result<Point> msm_var(std::span<const Scalar> scalars, std::span<const AffinePoint> points,
+                                    ThreadPool& pool, const GroupKernels& kernels = group_kernels());
+
+// What these hold in memory beside points and scalars.
+[[nodiscard]] uint64_t msm_bytes(size_t points, unsigned threads);
+
+// Points made ready once for many sums of integers, 128 bytes each. Tied to the kernels that made it.
 class PreparedPoints {
  public:
   PreparedPoints(std::span<const AffinePoint> points, ThreadPool& pool, const GroupKernels& kernels = group_kernels());
-  // The points of several lists, one list after another.
-  PreparedPoints(std::span<const std::span<const AffinePoint>> lists, ThreadPool& pool,
-                 const GroupKernels& kernels = group_kernels());
 
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] const GroupKernels& kernels() const { return *kernels_; }
@@ -35,13 +49,6 @@ class PreparedPoints {
   size_t size_;
   UnsetVector<TableEntry> entries_;
 };
-
-// An error if there are not as many scalars as points. The empty sum is the identity.
-[[nodiscard]] Result<Point> msm_var(std::span<const Scalar> scalars, const PreparedPoints& points, ThreadPool& pool);
-[[nodiscard]] Result<Point> msm_var(std::span<const Scalar> scalars, std::span<const AffinePoint> points,
-                                    ThreadPool& pool, const GroupKernels& kernels = group_kernels());
-[[nodiscard]] Result<Point> msm_var(std::span<const Scalar> scalars, std::span<const Point> points, ThreadPool& pool,
-                                    const GroupKernels& kernels = group_kernels());
 
 // The same for integers; the time grows with the bits of the largest.
 [[nodiscard]] Result<Point> msm_small_var(std::span<const int64_t> values, const PreparedPoints& points,

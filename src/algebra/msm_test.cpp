@@ -43,12 +43,9 @@ TEST_P(Msm, AgreesWithNaiveSum) {
         scalars[3] = Scalar::power_of_two(252);
       }
       const Point expected = naive_sum(scalars, points);
-      const auto sum = msm_var(scalars, points, pool, kernels);
+      const auto sum = msm_var(scalars, batch_to_affine(points), pool, kernels);
       ASSERT_TRUE(sum.ok());
       EXPECT_EQ(*sum, expected) << count;
-      const auto affine_sum = msm_var(scalars, batch_to_affine(points), pool, kernels);
-      ASSERT_TRUE(affine_sum.ok());
-      EXPECT_EQ(*affine_sum, expected) << count;
     }
   }
 }
@@ -61,9 +58,32 @@ TEST_P(Msm, ExtremeScalars) {
     for (const Scalar& s : {Scalar::power_of_two(k), Scalar::power_of_two(k) - Scalar::one(), -Scalar::power_of_two(k),
                             Scalar::one() - Scalar::power_of_two(k)}) {
       const std::vector<Scalar> scalars(5, s);
-      const std::vector<Point> points(5, p);
+      const std::vector<AffinePoint> points(5, batch_to_affine({&p, 1})[0]);
       EXPECT_EQ(*msm_var(scalars, points, pool, kernels), multiply(p, s + s + s + s + s));
     }
+  }
+}
+
+// Windows of every width, whose digits begin and end in any place of a word.
+TEST_P(Msm, TermsAreWeighted) {
+  constexpr size_t kMost = 9000;  // more than a piece
+  const Point p = testing::random_point(rng);
+  std::vector<Point> points(kMost);
+  for (size_t k = 0; k < kMost; ++k) points[k] = k == 0 ? p : points[k - 1] + p;
+  const std::vector<AffinePoint> affine = batch_to_affine(points);
+  std::vector<Scalar> scalars(kMost);
+  for (Scalar& s : scalars) s = random_scalar(rng);
+  ThreadPool pool(2);
+  for (const std::vector<size_t>& sizes : std::vector<std::vector<size_t>>{
+           {}, {0}, {1}, {20, 0, 1}, {100, 30}, {400}, {1000, 3, 700}, {8192}, {8191, 2}, {8000, 9000, 1, 8000}}) {
+    std::vector<WeightedPoints> terms;
+    Scalar expected;
+    for (const size_t size : sizes) {
+      const Scalar weight = terms.size() == 1 ? Scalar::one() : random_scalar(rng);
+      terms.push_back({std::span(affine).first(size), std::span(scalars).first(size), weight});
+      for (size_t k = 0; k < size; ++k) expected += weight * scalars[k] * Scalar::from_u64(k + 1);
+    }
+    EXPECT_EQ(*msm_var(terms, pool, kernels), multiply(p, expected)) << sizes.size();
   }
 }
 
@@ -86,7 +106,7 @@ TEST_P(Msm, LargeSumOfMultiples) {
   for (unsigned threads : {1U, 2U}) {
     ThreadPool pool(threads);
     const PreparedPoints prepared(affine, pool, kernels);
-    EXPECT_EQ(*msm_var(scalars, prepared, pool), multiply(p, expected));
+    EXPECT_EQ(*msm_var(scalars, affine, pool, kernels), multiply(p, expected));
     EXPECT_EQ(*msm_small_var(values, prepared, pool), multiply(p, expected_small));
   }
 }
@@ -139,12 +159,10 @@ TEST_P(Msm, WrongLengthsAreErrors) {
   const std::vector<AffinePoint> affine = batch_to_affine(points);
   const std::vector<Scalar> scalars(2);
   const std::vector<int64_t> values(4);
-  EXPECT_FALSE(msm_var(scalars, points, pool, kernels).ok());
   EXPECT_FALSE(msm_var(scalars, affine, pool, kernels).ok());
   EXPECT_EQ(testing::refusal(msm_small_var(values, affine, pool, kernels)),
             "a sum of 4 scalars over 3 points: there must be one for each");
   const PreparedPoints prepared(affine, pool, kernels);
-  EXPECT_FALSE(msm_var(scalars, prepared, pool).ok());
   EXPECT_FALSE(msm_small_var(values, prepared, pool).ok());
 }
 

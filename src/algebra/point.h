@@ -63,9 +63,9 @@ class Point {
                                                                 ThreadPool* pool = nullptr,
                                                                 const GroupKernels& kernels = group_kernels());
 // The error names the index of the first encoding that is not an element.
-[[nodiscard]] Result<std::vector<Point>> decode_batch(std::span<const std::array<uint8_t, 32>> encodings,
-                                                      ThreadPool* pool = nullptr,
-                                                      const GroupKernels& kernels = group_kernels());
+[[nodiscard]] Result<std::vector<AffinePoint>> decode_batch(std::span<const std::array<uint8_t, 32>> encodings,
+                                                            ThreadPool* pool = nullptr,
+                                                            const GroupKernels& kernels = group_kernels());
 [[nodiscard]] std::vector<Point> from_uniform_bytes_batch(std::span<const std::array<uint8_t, 64>> inputs,
                                                           ThreadPool* pool = nullptr,
                                                           const GroupKernels& kernels = group_kernels());

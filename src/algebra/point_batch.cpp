@@ -77,15 +77,15 @@ std::vector<std::array<uint8_t, 32>> encode_batch(std::span<const Point> points,
   return out;
 }
 
-Result<std::vector<Point>> decode_batch(std::span<const std::array<uint8_t, 32>> encodings, ThreadPool* pool,
-                                        const GroupKernels& kernels) {
-  std::vector<Point> out(encodings.size());
+Result<std::vector<AffinePoint>> decode_batch(std::span<const std::array<uint8_t, 32>> encodings, ThreadPool* pool,
+                                              const GroupKernels& kernels) {
+  std::vector<AffinePoint> out(encodings.size());
   std::vector<uint8_t> valid(encodings.size(), 0);
   run_batch<ristretto::Decoding>(
       kernels, pool, encodings.size(), [&](size_t k) { return std::span<const uint8_t, 32>(encodings[k]); },
       [&](size_t k, const std::optional<ExtendedPoint>& p) {
         valid[k] = p.has_value();
-        if (p) out[k] = Point(*p);
+        if (p) out[k] = {p->X, p->Y};  // Z is one
       });
   const auto bad = std::find(valid.begin(), valid.end(), 0);
   if (bad == valid.end()) return out;

@@ -51,6 +51,8 @@ inline MatrixInstance random_instance(const MatrixStatement& s, std::mt19937_64&
   return out;
 }
 
+inline AffinePoint affine(const Point& p) { return batch_to_affine({&p, 1})[0]; }
+
 // Any relation, for tests that run on several.
 using AnyRelation = std::shared_ptr<const Relation>;
 inline AnyRelation relation(const RangeStatement& s) { return std::make_shared<RangeRelation>(s); }
@@ -67,7 +69,7 @@ inline Verdict verify_with(const Relation& relation, ByteView bytes, ThreadPool&
   std::vector<EncodedPoint> encoded = proof.rows;
   const std::vector<EncodedPoint> brought = relation.statement_rows();
   encoded.insert(encoded.end(), brought.begin(), brought.end());
-  ZKAPEX_TRY(const std::vector<Point> rows, decode_rows(encoded, pool));
+  ZKAPEX_TRY(const std::vector<AffinePoint> rows, decode_points(encoded, "row commitment", &pool));
   Transcript main = begin(relation, proof, tamper);
   const OpeningClaim claim = replay(relation, shape, proof, main, pool);
   ZKAPEX_TRY(const PointSum sum, point_sum(main, claim, proof, rows));

@@ -9,22 +9,12 @@ namespace zkapex {
 
 namespace {
 
-// Sums over so many points at a time: what a multiplication holds grows with its points.
-constexpr size_t kPointsAtOnce = size_t{1} << 16;
-
-Point commit_var(const Generators& g, std::span<const Scalar> a, ThreadPool& pool) {
-  Point out;
-  for (size_t first = 0; first < a.size(); first += kPointsAtOnce) {
-    const size_t count = std::min(kPointsAtOnce, a.size() - first);
-    out += msm_var(a.subspan(first, count), g.positions().subspan(first, count), pool).value();
-  }
-  return out;
-}
-
-// The coefficient of generator i after the challenges so far: Π x⁻¹ over the rounds in which i was in the upper half.
+// The coefficient of generator i after the challenges so far: Π x⁻¹ over the rounds in which i was in the upper half,
+// times `first`.
 // Round k halves length 2^(rounds − k); its upper half has bit rounds − 1 − k set.
-std::vector<Scalar> generator_weights(size_t length, unsigned rounds, std::span<const Scalar> inverse_challenges) {
-  std::vector<Scalar> weight(length, Scalar::one());
+std::vector<Scalar> generator_weights(const Scalar& first, size_t length, unsigned rounds,
+                                      std::span<const Scalar> inverse_challenges) {
+  std::vector<Scalar> weight(length, first);
   for (unsigned k = rounds; k-- > 0;) {
     const size_t bit = size_t{1} << (rounds - 1 - k);
     const Scalar factor = k < inverse_challenges.size() ? inverse_challenges[k] : Scalar::one();
@@ -47,16 +37,13 @@ class FoldingBase {
   [[nodiscard]] Point meet_var(bool upper, size_t half, std::span<const Scalar> v, ThreadPool& pool) const {
     const std::span<const Scalar> other =
         upper ? v.first(std::min(half, v.size())) : v.subspan(std::min(half, v.size()));
-    std::vector<Scalar> scalars;
-    std::vector<std::span<const AffinePoint>> lists;
-    scalars.reserve(std::min(points_.size(), factors_.size() * half));
+    std::vector<WeightedPoints> terms;
     for (size_t t = 0; t < factors_.size(); ++t) {
       const size_t first = std::min(points_.size(), 2 * half * t + (upper ? half : 0));
       const size_t count = std::min({half, points_.size() - first, other.size()});
-      lists.push_back(points_.subspan(first, count));
-      for (size_t i = 0; i < count; ++i) scalars.push_back(factors_[t] * other[i]);
+      terms.push_back({points_.subspan(first, count), other.first(count), factors_[t]});
     }
-    return msm_var(scalars, PreparedPoints(lists, pool), pool).value();
+    return msm_var(terms, pool).value();
   }
 
   // After a round: blocks have half the length.
@@ -101,8 +88,9 @@ OpeningProof prove_inner_product(Transcript& transcript, const Generators& gener
   {
     const SecretVector<Scalar> mask = nonces.scalars(a.size());
     const Wiped<Scalar> delta(nonces.scalar());
-    proof.mask =
-        (commit_var(generators, {mask.data(), mask.size()}, pool) + multiply(generators.blinding(), *delta)).encode();
+    proof.mask = (msm_var({mask.data(), mask.size()}, generators.positions().first(mask.size()), pool).value() +
+                  multiply(generators.blinding(), *delta))
+                     .encode();
     proof.mask_value = inner_product({mask.data(), mask.size()}, b);
     transcript.absorb("mask", {&proof.mask, 1});
     transcript.absorb("mask value", {&proof.mask_value, 1});
@@ -138,22 +126,27 @@ OpeningProof prove_inner_product(Transcript& transcript, const Generators& gener
   return proof;
 }
 
-Result<Point, Rejection> decode_proof_point(const EncodedPoint& bytes, std::string_view what) {
-  const Result<Point> point = Point::decode(bytes);
-  if (!point) return Rejection{Reason::kPoint, fmt::format("{}: {}", what, point.error().message)};
-  if (point->is_identity()) return Rejection{Reason::kPoint, fmt::format("{}: the identity", what)};
-  return *point;
+Result<std::vector<AffinePoint>, Rejection> decode_points(std::span<const EncodedPoint> points, std::string_view what,
+                                                          ThreadPool* pool) {
+  Result<std::vector<AffinePoint>> out = decode_batch(points, pool);
+  if (!out) return Rejection{Reason::kPoint, fmt::format("{}: {}", what, out.error().message)};
+  const auto identity = std::ranges::find(points, Point::identity().encode());
+  if (identity != points.end())
+    return Rejection{Reason::kPoint, fmt::format("{}: element {} is the identity", what, identity - points.begin())};
+  return *std::move(out);
 }
 
 Result<Scalar, Rejection> verify_inner_product(Transcript& transcript, const OpeningProof& proof,
                                                std::span<const Scalar> b, const Scalar& value, PointSum& sum) {
-  ZKAPEX_TRY(const Point mask, decode_proof_point(proof.mask, "mask of the opening"));
+  ZKAPEX_TRY(const std::vector<AffinePoint> mask, decode_points({&proof.mask, 1}, "mask of the opening"));
+  ZKAPEX_TRY(const std::vector<AffinePoint> left, decode_points(proof.left, "left point of the opening"));
+  ZKAPEX_TRY(const std::vector<AffinePoint> right, decode_points(proof.right, "right point of the opening"));
   transcript.absorb("mask", {&proof.mask, 1});
   transcript.absorb("mask value", {&proof.mask_value, 1});
   const Scalar c = transcript.challenge("opening");
   transcript.absorb("blinding", {&proof.blinding, 1});
   const Scalar rho = transcript.challenge("value base");
-  sum.add(mask, Scalar::one());
+  sum.add(mask[0], Scalar::one());
   sum.add_blinding(-proof.blinding);
 
   const auto rounds = static_cast<unsigned>(proof.left.size());
@@ -166,15 +159,13 @@ Result<Scalar, Rejection> verify_inner_product(Transcript& transcript, const Ope
   inverses = challenges;
   batch_invert(inverses);
   for (unsigned k = 0; k < rounds; ++k) {
-    ZKAPEX_TRY(const Point left, decode_proof_point(proof.left[k], "left point of the opening"));
-    ZKAPEX_TRY(const Point right, decode_proof_point(proof.right[k], "right point of the opening"));
-    sum.add(left, inverses[k]);
-    sum.add(right, challenges[k]);
+    sum.add(left[k], inverses[k]);
+    sum.add(right[k], challenges[k]);
   }
   // P = last · (Σ weight_i g_i + ρ Σ weight_i b_i q): b folds as the generators do.
-  const std::vector<Scalar> weight = generator_weights(b.size(), rounds, inverses);
-  for (size_t i = b.size(); i-- > 0;) sum.add_generator(i, -(proof.last * weight[i]));  // the largest index first
-  sum.add_value(rho * (proof.mask_value + c * value - proof.last * inner_product(weight, b)));
+  const std::vector<Scalar> weight = generator_weights(-proof.last, b.size(), rounds, inverses);
+  sum.add_generators(weight);
+  sum.add_value(rho * (proof.mask_value + c * value + inner_product(weight, b)));
   return c;
 }
 

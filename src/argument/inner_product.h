@@ -28,7 +28,9 @@ OpeningProof prove_inner_product(Transcript& transcript, const Generators& gener
 Result<Scalar, Rejection> verify_inner_product(Transcript& transcript, const OpeningProof& proof,
                                                std::span<const Scalar> b, const Scalar& value, PointSum& sum);
 
-// A point that a proof brings: canonical, and not the identity.
-Result<Point, Rejection> decode_proof_point(const EncodedPoint& bytes, std::string_view what);
+// Points that came from outside: canonical encodings, none the identity. `what` is each of them.
+[[nodiscard]] Result<std::vector<AffinePoint>, Rejection> decode_points(std::span<const EncodedPoint> points,
+                                                                        std::string_view what,
+                                                                        ThreadPool* pool = nullptr);
 
 }  // namespace zkapex

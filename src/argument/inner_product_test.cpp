@@ -34,7 +34,7 @@ class InnerProductTest : public ::testing::Test {
   Verdict verify(const Instance& i, const OpeningProof& proof, Transcript transcript = Transcript("test")) {
     PointSum sum;
     ZKAPEX_TRY(const Scalar c, verify_inner_product(transcript, proof, i.b, i.value, sum));
-    sum.add(i.commitment, c);
+    sum.add(affine(i.commitment), c);
     return verdict_var(sum, generators_, pool_);
   }
   bool accepts(const Instance& i, const OpeningProof& proof) { return verify(i, proof).ok(); }

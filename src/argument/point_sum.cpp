@@ -11,7 +11,12 @@ void PointSum::add_generator(size_t index, const Scalar& coefficient) {
   generator_[index] += coefficient;
 }
 
-void PointSum::add(const Point& point, const Scalar& coefficient) {
+void PointSum::add_generators(std::span<const Scalar> coefficients) {
+  generator_.resize(std::max(generator_.size(), coefficients.size()));
+  for (size_t k = 0; k < coefficients.size(); ++k) generator_[k] += coefficients[k];
+}
+
+void PointSum::add(const AffinePoint& point, const Scalar& coefficient) {
   points_.push_back(point);
   coefficients_.push_back(coefficient);
 }
@@ -21,26 +26,24 @@ void PointSum::reserve(size_t points) {
   coefficients_.reserve(points);
 }
 
-void PointSum::add_scaled(const PointSum& other, const Scalar& weight) {
-  generator_.resize(std::max(generator_.size(), other.generator_.size()));
-  for (size_t k = 0; k < other.generator_.size(); ++k) generator_[k] += weight * other.generator_[k];
-  blinding_ += weight * other.blinding_;
-  value_ += weight * other.value_;
-  points_.insert(points_.end(), other.points_.begin(), other.points_.end());
-  for (const Scalar& c : other.coefficients_) coefficients_.push_back(weight * c);
-}
-
-bool PointSum::is_identity_var(const Generators& generators, ThreadPool& pool) const {
-  const Point own[] = {generators.blinding(), generators.value()};
-  const std::vector<AffinePoint> two = batch_to_affine(own), others = batch_to_affine(points_, &pool);
-  const std::span<const AffinePoint> lists[] = {generators.positions().first(generator_.size()), others, two};
-  const PreparedPoints bases(lists, pool);
-  std::vector<Scalar> scalars;
-  scalars.reserve(bases.size());
-  scalars.insert(scalars.end(), generator_.begin(), generator_.end());
-  scalars.insert(scalars.end(), coefficients_.begin(), coefficients_.end());
-  scalars.insert(scalars.end(), {blinding_, value_});
-  return msm_var(scalars, bases, pool).value().is_identity();
+bool PointSum::cancel_var(std::span<const PointSum> sums, std::span<const Scalar> weights, const Generators& generators,
+                          ThreadPool& pool) {
+  std::vector<Scalar> shared;  // of what sums have in common: generators, h, q
+  Scalar of_shared[2];
+  std::vector<WeightedPoints> terms;
+  for (size_t s = 0; s < sums.size(); ++s) {
+    const PointSum& sum = sums[s];
+    shared.resize(std::max(shared.size(), sum.generator_.size()));
+    for (size_t k = 0; k < sum.generator_.size(); ++k) shared[k] += weights[s] * sum.generator_[k];
+    of_shared[0] += weights[s] * sum.blinding_;
+    of_shared[1] += weights[s] * sum.value_;
+    terms.push_back({sum.points_, sum.coefficients_, weights[s]});
+  }
+  const Point both[] = {generators.blinding(), generators.value()};
+  const std::vector<AffinePoint> bases = batch_to_affine(both);
+  terms.push_back({generators.positions().first(shared.size()), shared});
+  terms.push_back({bases, of_shared});
+  return msm_var(terms, pool).value().is_identity();
 }
 
 }  // namespace zkapex

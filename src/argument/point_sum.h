@@ -12,21 +12,23 @@ namespace zkapex {
 class PointSum {
  public:
   void add_generator(size_t index, const Scalar& coefficient);
+  void add_generators(std::span<const Scalar> coefficients);                  // of the first ones
   void add_blinding(const Scalar& coefficient) { blinding_ += coefficient; }  // a multiple of h
   void add_value(const Scalar& coefficient) { value_ += coefficient; }        // a multiple of q
-  void add(const Point& point, const Scalar& coefficient);
+  void add(const AffinePoint& point, const Scalar& coefficient);
   void reserve(size_t points);  // so many are going to be added
 
-  // this += weight · other
-  void add_scaled(const PointSum& other, const Scalar& weight);
   [[nodiscard]] size_t generators() const { return generator_.size(); }  // one more than the largest index used
-  // generators.size() is at least generators().
-  [[nodiscard]] bool is_identity_var(const Generators& generators, ThreadPool& pool) const;
+
+  // Whether Σ weights[k] · sums[k] is the identity; a weight for each. generators.size() is at least generators() of
+  // every sum.
+  [[nodiscard]] static bool cancel_var(std::span<const PointSum> sums, std::span<const Scalar> weights,
+                                       const Generators& generators, ThreadPool& pool);
 
  private:
   std::vector<Scalar> generator_;  // by index
   Scalar blinding_, value_;
-  std::vector<Point> points_;
+  std::vector<AffinePoint> points_;
   std::vector<Scalar> coefficients_;
 };
 

@@ -11,7 +11,10 @@ using namespace testing;  // NOLINT: test helpers
 
 class PointSumTest : public ::testing::Test {
  protected:
-  bool is_identity(const PointSum& sum) { return sum.is_identity_var(test_generators(), pool_); }
+  bool is_identity(const PointSum& sum) { return cancel({&sum, 1}, {Scalar::one()}); }
+  bool cancel(std::span<const PointSum> sums, const std::vector<Scalar>& weights) {
+    return PointSum::cancel_var(sums, weights, test_generators(), pool_);
+  }
 
   std::mt19937_64 rng_{101};
   ThreadPool pool_{1};
@@ -28,14 +31,14 @@ TEST_F(PointSumTest, EveryKindOfTermCounts) {
   // Each kind against the same multiple as a plain point.
   PointSum generator, blinding, value;
   generator.add_generator(7, s);
-  generator.add(Point(g.positions()[7]), -s);
+  generator.add(g.positions()[7], -s);
   blinding.add_blinding(s);
-  blinding.add(g.blinding(), -s);
+  blinding.add(affine(g.blinding()), -s);
   value.add_value(s);
-  value.add(g.value(), -s);
+  value.add(affine(g.value()), -s);
   for (PointSum* sum : {&generator, &blinding, &value}) {
     EXPECT_TRUE(is_identity(*sum));
-    sum->add(Point::base(), Scalar::one());
+    sum->add(affine(Point::base()), Scalar::one());
     EXPECT_FALSE(is_identity(*sum));
   }
   EXPECT_EQ(generator.generators(), 8U);
@@ -54,20 +57,37 @@ TEST_F(PointSumTest, TermsOfOneKindAddUp) {
   EXPECT_TRUE(is_identity(sum));
 }
 
-TEST_F(PointSumTest, ScaledSums) {
-  PointSum a;
-  a.add_generator(2, random_scalar(rng_));
-  a.add_blinding(random_scalar(rng_));
-  a.add_value(random_scalar(rng_));
-  a.add(Point::base(), random_scalar(rng_));
-  const Scalar weight = random_scalar(rng_);
-  PointSum b;
-  b.add_generator(9, Scalar::one());
-  b.add_scaled(a, weight);
-  b.add_generator(9, -Scalar::one());
-  EXPECT_FALSE(is_identity(b));
-  b.add_scaled(a, -weight);
-  EXPECT_TRUE(is_identity(b));
+TEST_F(PointSumTest, GeneratorsOneByOneOrTogether) {
+  const std::vector<Scalar> coefficients = {random_scalar(rng_), random_scalar(rng_), random_scalar(rng_)};
+  PointSum sum;
+  sum.add_generator(5, Scalar::one());
+  sum.add_generators(coefficients);
+  sum.add_generators(std::span(coefficients).first(1));
+  EXPECT_EQ(sum.generators(), 6U);
+  for (size_t k = 0; k < 3; ++k) sum.add_generator(k, -coefficients[k]);
+  sum.add_generator(0, -coefficients[0]);
+  EXPECT_FALSE(is_identity(sum));
+  sum.add_generator(5, -Scalar::one());
+  EXPECT_TRUE(is_identity(sum));
+}
+
+// Each kind of term, in sums of different lengths, that cancel with the right weights only.
+TEST_F(PointSumTest, SumsCancelByTheirWeights) {
+  const Scalar weight = random_scalar(rng_), s = random_scalar(rng_);
+  for (int kind = 0; kind < 4; ++kind) {
+    std::vector<PointSum> sums(2);
+    for (size_t k = 0; k < 2; ++k) {
+      const Scalar part = k == 0 ? s : -(weight * s);
+      if (kind == 0) sums[k].add_generator(9, part);
+      if (kind == 1) sums[k].add_blinding(part);
+      if (kind == 2) sums[k].add_value(part);
+      if (kind == 3) sums[k].add(affine(Point::base()), part);
+    }
+    sums[1].add_generator(20, Scalar::zero());
+    EXPECT_TRUE(cancel(sums, {weight, Scalar::one()})) << kind;
+    EXPECT_FALSE(cancel(sums, {Scalar::one(), Scalar::one()})) << kind;
+    EXPECT_FALSE(cancel(sums, {weight, weight})) << kind;
+  }
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ Result<PointSum, Rejection> check_of_shape(const Relation& relation, const Proof
   std::vector<EncodedPoint> encoded = proof.rows;
   const std::vector<EncodedPoint> brought = relation.statement_rows();
   encoded.insert(encoded.end(), brought.begin(), brought.end());
-  ZKAPEX_TRY(const std::vector<Point> rows, decode_rows(encoded, pool));
+  ZKAPEX_TRY(const std::vector<AffinePoint> rows, decode_points(encoded, "row commitment", &pool));
   Transcript main = begin(relation, std::span(proof.rows).first(shape.first_rows()), proof.pads);
   const OpeningClaim claim = replay(relation, shape, proof, main, pool);
   return point_sum(main, claim, proof, rows);

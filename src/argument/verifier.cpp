@@ -96,10 +96,10 @@ OpeningClaim ArgumentVerifier::reduce() {
 }
 
 Result<PointSum, Rejection> point_sum(Transcript& main, const OpeningClaim& claim, const Proof& proof,
-                                      std::span<const Point> rows) {
+                                      std::span<const AffinePoint> rows) {
   PointSum sum;
   sum.reserve(rows.size() + 2 * proof.opening.left.size() + 2);
-  ZKAPEX_TRY(const Point pads, decode_proof_point(proof.pads, "commitment to the pads"));
+  ZKAPEX_TRY(const std::vector<AffinePoint> pads, decode_points({&proof.pads, 1}, "commitment to the pads"));
   ZKAPEX_TRY(const Scalar c, verify_inner_product(main, proof.opening, claim.vector, claim.value, sum));
   if (main.drew_zero()) return Rejection{Reason::kZeroChallenge, "a challenge is zero"};
   // A row may occur in several pairs: one coefficient each.
@@ -108,18 +108,8 @@ Result<PointSum, Rejection> point_sum(Transcript& main, const OpeningClaim& clai
   for (size_t k = 0; k < rows.size(); ++k) {
     if (!coefficient[k].is_zero()) sum.add(rows[k], c * coefficient[k]);
   }
-  sum.add(pads, c * claim.pad_weight);
+  sum.add(pads[0], c * claim.pad_weight);
   return sum;
-}
-
-Result<std::vector<Point>, Rejection> decode_rows(std::span<const EncodedPoint> rows, ThreadPool& pool) {
-  Result<std::vector<Point>> points = decode_batch(rows, &pool);
-  if (!points) return Rejection{Reason::kPoint, "row commitments: " + points.error().message};
-  for (size_t k = 0; k < points->size(); ++k) {
-    if ((*points)[k].is_identity())
-      return Rejection{Reason::kPoint, fmt::format("row commitment {} is the identity", k)};
-  }
-  return *std::move(points);
 }
 
 Verdict verdict_var(const PointSum& sum, const Generators& generators, ThreadPool& pool) {
@@ -127,7 +117,7 @@ Verdict verdict_var(const PointSum& sum, const Generators& generators, ThreadPoo
     return Rejection{Reason::kStatement,
                      fmt::format("{} generators are given, this proof needs {}", generators.size(), sum.generators())};
   }
-  if (!sum.is_identity_var(generators, pool))
+  if (!PointSum::cancel_var({&sum, 1}, std::array{Scalar::one()}, generators, pool))
     return Rejection{Reason::kEquation, "what the proof claims does not hold"};
   return Done{};
 }
@@ -146,9 +136,9 @@ Result<std::vector<size_t>> find_false_var(std::span<const PointSum> sums, const
   while (!ranges.empty()) {
     const auto [first, end] = ranges.back();
     ranges.pop_back();
-    PointSum all;
-    for (size_t k = first; k < end; ++k) all.add_scaled(sums[k], weights.scalar());
-    if (all.is_identity_var(generators, pool)) continue;
+    std::vector<Scalar> weight;
+    while (weight.size() < end - first) weight.push_back(weights.scalar());
+    if (PointSum::cancel_var(sums.subspan(first, end - first), weight, generators, pool)) continue;
     if (end - first == 1) {
       out.push_back(first);
       continue;

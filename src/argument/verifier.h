@@ -88,10 +88,7 @@ class ArgumentVerifier {
 
 // What must add up to the identity if `claim` holds; `rows` are the relation's points.
 [[nodiscard]] Result<PointSum, Rejection> point_sum(Transcript& main, const OpeningClaim& claim, const Proof& proof,
-                                                    std::span<const Point> rows);
-
-// Rows that came from outside: canonical encodings, none the identity.
-[[nodiscard]] Result<std::vector<Point>, Rejection> decode_rows(std::span<const EncodedPoint> rows, ThreadPool& pool);
+                                                    std::span<const AffinePoint> rows);
 
 // Of one proof.
 [[nodiscard]] Verdict verdict_var(const PointSum& sum, const Generators& generators, ThreadPool& pool);

@@ -11,16 +11,12 @@ namespace zkapex {
 namespace {
 
 constexpr uint64_t kProgram = 18'000'000, kOfAThread = 1'500'000;  // libraries, stacks, small things
-constexpr uint64_t kScalar = sizeof(Scalar), kAffine = sizeof(AffinePoint), kEntry = sizeof(TableEntry),
-                   kPoint = sizeof(Point);
-constexpr uint64_t kPointsAtOnce = uint64_t{1} << 16;  // of the opening
+constexpr uint64_t kScalar = sizeof(Scalar), kAffine = sizeof(AffinePoint), kEntry = sizeof(TableEntry);
 
-// Buckets of a multiplication over so many points, in every thread: no more than points, at most 2^12.
+// Buckets of sums of integers over so many points, in every thread: no more than points, at most 2^12.
 uint64_t buckets(uint64_t points, unsigned threads) {
   return threads * kBucketStreams * sizeof(Bucket) * std::min<uint64_t>(points / 8 + 64, (1 << 12) + 1);
 }
-// A multiplication beside points and scalars: entries, digits of 254 bits in windows of 13, buckets.
-uint64_t multiplication(uint64_t points, unsigned threads) { return points * (kEntry + 40) + buckets(points, threads); }
 
 uint64_t always(const ProofShape& shape, unsigned threads) {
   return kProgram + threads * kOfAThread + shape.generators() * kAffine + 3 * kScalar * shape.rows;
@@ -28,7 +24,7 @@ uint64_t always(const ProofShape& shape, unsigned threads) {
 // What the inner product takes: three vectors, and half of one.
 uint64_t opening(const ProofShape& shape, unsigned threads) {
   const uint64_t n = shape.generators();
-  return 7 * kScalar * n / 2 + multiplication(std::min(n, kPointsAtOnce), threads);
+  return 7 * kScalar * n / 2 + msm_bytes(n, threads);
 }
 // The sumcheck over positions: tables in memory, and in every thread one that is folded.
 uint64_t pairs(const ProofShape& shape, unsigned threads) {
@@ -48,7 +44,7 @@ struct ProjectionBytes {
 
 uint64_t verifying(const ProofShape& shape, size_t statement_points, unsigned threads) {
   const uint64_t points = shape.rows + statement_points, n = shape.generators();
-  return points * (kPoint + kAffine + 2 * kScalar) + 2 * kScalar * n + multiplication(n + points, threads);
+  return points * 2 * (kAffine + kScalar) + 2 * kScalar * n + msm_bytes(n + points, threads);
 }
 
 uint64_t least_batch(const Deployment& deployment, unsigned threads) {
