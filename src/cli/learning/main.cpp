@@ -1,6 +1,7 @@
 // zkapex-learning: what zkapex becomes when a learning command is named.
 #include "cli/learning/common.h"
 #include "cli/program.h"
+#include "learning/blas_kernels.h"
 
 namespace {
 
@@ -13,6 +14,7 @@ constexpr const char* kFooter =
 
 int main(int argc, char** argv) {
   using namespace zkapex::cli;
+  zkapex::choose_blas_kernels(argv);
   return run_program(argc, argv, kFooter, [](Command app, Action& action) {
     add_split(app, action);
     add_tokenize(app, action);
