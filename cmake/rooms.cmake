@@ -8,6 +8,7 @@ if(ZKAPEX_TESTS)
   include(GoogleTest)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   add_test(NAME rooms COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/src/rooms_test.py)
+  add_test(NAME mutants_fit COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/mutants --fit)
   add_test(NAME documents COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/src/documents_test.py)
   # Not under sanitizers, nor for another processor: valgrind does not mix with them.
   if(NOT ZKAPEX_SANITIZE AND NOT CMAKE_CROSSCOMPILING)

@@ -23,6 +23,8 @@ constexpr const char* kFooter =
     "  commit_bit      a bit of the same rows\n"
     "  commit_factor   an entry of as many lines of factors of the curvature, which are small in many columns\n"
     "  scalar_mul      a product mod the order of the group, of many independent ones\n"
+    "  scalar_fold     the same in a round of a sumcheck that folds a table of 2,048 scalars, with reading and "
+    "writing\n"
     "  sumcheck_pair   a pair of entries of two tables of 4,096 scalars, in a round that folds both and sums their "
     "product\n"
     "  fold_int8       an entry of an 8,192 x 4,096 matrix multiplied from the left by field elements\n"

@@ -3,6 +3,7 @@
 #include <sodium/crypto_core_ristretto255.h>
 #include <sodium/crypto_scalarmult_ristretto255.h>
 
+#include <functional>
 #include <random>
 
 #include "algebra/fold.h"
@@ -149,26 +150,74 @@ Result<KernelFigure> scalar_mul(const std::string& name, const Effort& effort) {
                       })};
 }
 
-// Two tables folded by a challenge and stored at half their length, and the product of what they become summed.
-Result<KernelFigure> sumcheck_pair(const std::string& name, const Effort& effort) {
-  constexpr size_t kEntries = 4096, kPairs = kEntries / 4, kChunk = SumcheckKernels::kChunk;
-  Random random(10);
-  const std::vector<Scalar> a = random_scalars(random, kEntries), b = random_scalars(random, kEntries);
-  const Scalar challenge = random_scalars(random, 1)[0];
-  std::vector<Scalar> stored[2] = {std::vector<Scalar>(kEntries / 2), std::vector<Scalar>(kEntries / 2)};
-  const auto time = [&](const SumcheckKernels& kernels) {
-    return median_ns(effort, kPairs, [&] {
-      SumcheckKernels::Pairs pairs[2];
-      const SumcheckKernels::Pairs* factors[2] = {&pairs[0], &pairs[1]};
-      SumcheckKernels::Sums sums{};
-      for (size_t start = 0; start < kPairs; start += kChunk) {
-        for (size_t t = 0; t < 2; ++t) {
-          kernels.load({SumcheckKernels::Form::kScalars, false, kEntries, t == 0 ? a.data() : b.data()}, nullptr,
-                       challenge.montgomery_words().data(), start, kChunk,
-                       reinterpret_cast<uint64_t*>(stored[t].data()), &pairs[t]);
-        }
-        kernels.add_products(SumcheckKernels::Product::kTwo, false, false, factors, 0, kChunk, nullptr, nullptr, &sums);
+// Tables of a sumcheck, folded by a challenge and stored at half their length, round after round.
+class FoldedTables {
+ public:
+  static constexpr size_t kEntries = 4096;
+
+  FoldedTables(size_t count, const SumcheckKernels& kernels)
+      : pairs(count), kernels_(kernels), folded_(count, std::vector<Scalar>(kEntries / 2)), twice_(folded_) {
+    Random random(10);
+    for (size_t t = 0; t < count; ++t) tables_.push_back(random_scalars(random, kEntries));
+    challenge_ = random_scalars(random, 1)[0];
+  }
+  // The first round, of scalars as they are, calls `then` for each chunk of pairs.
+  void fold(const std::function<void(size_t)>& then) {
+    round({SumcheckKernels::Form::kScalars, false, kEntries, nullptr}, tables_, folded_, then);
+  }
+  // The second, of what the first stored.
+  void fold_again() {
+    round({SumcheckKernels::Form::kStored, false, kEntries / 2, nullptr}, folded_, twice_, [](size_t) {});
+  }
+
+  std::vector<SumcheckKernels::Pairs> pairs;  // of the chunk that was loaded
+
+ private:
+  using Tables = std::vector<std::vector<Scalar>>;
+
+  void round(SumcheckKernels::Entries entries, const Tables& from, Tables& to,
+             const std::function<void(size_t)>& then) {
+    const size_t all = entries.length / 4;
+    for (size_t start = 0; start < all; start += SumcheckKernels::kChunk) {
+      const size_t size = std::min(SumcheckKernels::kChunk, all - start);
+      for (size_t t = 0; t < from.size(); ++t) {
+        entries.values = from[t].data();
+        kernels_.load(entries, nullptr, challenge_.montgomery_words().data(), start, size,
+                      reinterpret_cast<uint64_t*>(to[t].data()), &pairs[t]);
       }
+      then(size);
+    }
+  }
+
+  const SumcheckKernels& kernels_;
+  Tables tables_, folded_, twice_;
+  Scalar challenge_;
+};
+
+// One product mod l for each entry that is stored, with all that stands between memory and it.
+Result<KernelFigure> scalar_fold(const std::string& name, const Effort& effort) {
+  const auto time = [&](const SumcheckKernels& kernels) {
+    FoldedTables tables(1, kernels);
+    tables.fold([](size_t) {});
+    return median_ns(effort, FoldedTables::kEntries / 4, [&] {
+      tables.fold_again();
+      keep(tables.pairs);
+    });
+  };
+  return KernelFigure{name, "product", time(sumcheck_kernels()), kPortable,
+                      time(sumcheck_kernels(InstructionSet::kPortable))};
+}
+
+// Two tables folded, and the product of what they become summed.
+Result<KernelFigure> sumcheck_pair(const std::string& name, const Effort& effort) {
+  const auto time = [&](const SumcheckKernels& kernels) {
+    FoldedTables tables(2, kernels);
+    return median_ns(effort, FoldedTables::kEntries / 4, [&] {
+      const SumcheckKernels::Pairs* factors[2] = {&tables.pairs[0], &tables.pairs[1]};
+      SumcheckKernels::Sums sums{};
+      tables.fold([&](size_t size) {
+        kernels.add_products(SumcheckKernels::Product::kTwo, false, false, factors, 0, size, nullptr, nullptr, &sums);
+      });
       keep(sums);
     });
   };
@@ -263,8 +312,9 @@ const std::vector<KernelBench>& kernel_benches() {
   static const std::vector<KernelBench> benches = {
       {"field_mul", field_mul},         {"point_madd", point_madd},       {"commit_int8", commit_int8},
       {"commit_bit", commit_bit},       {"commit_factor", commit_factor}, {"scalar_mul", scalar_mul},
-      {"sumcheck_pair", sumcheck_pair}, {"fold_int8", fold_int8},         {"project_int8", project_int8},
-      {"msm_131072", msm_131072},       {"decompress", decompress},       {"hash_to_group", hash_to_group},
+      {"scalar_fold", scalar_fold},     {"sumcheck_pair", sumcheck_pair}, {"fold_int8", fold_int8},
+      {"project_int8", project_int8},   {"msm_131072", msm_131072},       {"decompress", decompress},
+      {"hash_to_group", hash_to_group},
   };
   return benches;
 }

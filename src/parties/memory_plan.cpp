@@ -5,6 +5,7 @@
 #include "algebra/msm.h"
 #include "attestation/registration_prover.h"
 #include "base/memory.h"
+#include "unlearning/guide.h"
 
 namespace zkapex {
 
@@ -65,7 +66,9 @@ uint64_t window_memory(const Deployment& deployment, const WindowPlan& plan, uin
   for (const WindowSegment& segment : plan.segments()) rows = std::max<uint64_t>(rows, segment.rows.rows);
   ProjectionBytes projection;
   projection.add(plan.projection().shape);
-  const uint64_t fixed = always(shape, threads) + 20 * masked + layout.slots() * sizeof(Wide) + curvature * 4 * kScalar;
+  const uint64_t guide = plan.guided() ? layout.coordinates() / Guide::kTritsPerByte + layout.blocks() : 0;
+  const uint64_t fixed =
+      always(shape, threads) + 20 * masked + guide + layout.slots() * sizeof(Wide) + curvature * 4 * kScalar;
   // An index of a segment: θ_u, x, z in 8 bytes, y in 16, u and its complement in one; in the second round a quarter of
   // a scalar for each of θ_u, x, y, 1 − u, its product with a weight, and a plane.
   const uint64_t index = 50 + 5 * kScalar / 4 + plan.slack_planes() * (2 + kScalar / 4) + (plan.guided() ? 16 : 0);
