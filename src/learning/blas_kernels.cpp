@@ -29,10 +29,9 @@ bool has_avx512() { return false; }
 }  // namespace
 
 std::string_view better_blas_kernels(std::string_view chosen, bool avx2, bool avx512) {
-  constexpr std::string_view kWide[] = {"Haswell", "Zen"}, kWidest[] = {"SkylakeX", "Cooperlake", "SapphireRapids"};
-  if (!avx2 || std::ranges::find(kWidest, chosen) != std::end(kWidest)) return {};
-  if (avx512) return "SkylakeX";
-  return std::ranges::find(kWide, chosen) != std::end(kWide) ? "" : "Haswell";
+  constexpr std::string_view kWide[] = {"Haswell", "Zen", "SkylakeX", "Cooperlake", "SapphireRapids"};
+  if (!avx2 || std::ranges::find(kWide, chosen) != std::end(kWide)) return {};
+  return avx512 ? "SkylakeX" : "Haswell";
 }
 
 void choose_blas_kernels(char** argv) {

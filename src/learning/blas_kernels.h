@@ -1,6 +1,5 @@
 // OpenBLAS chooses its kernels by the processor's model number when it is loaded, and for one that is newer than itself
-// takes its slowest, a tenth as fast; AMD's processors with AVX-512 get kernels of half its width, with which training
-// takes a third more time. Its choice can be made for it, in the environment that a program begins with.
+// takes its slowest, a tenth as fast. Its choice can be made for it, in the environment that a program begins with.
 #pragma once
 
 #include <string_view>

@@ -1,15 +1,36 @@
 #include "learning/block_products.h"
 
+#include "learning/torch.h"
 #ifdef ZKAPEX_CBLAS
 #include <cblas.h>
-
-#include "learning/torch.h"
 #endif
 
 namespace zkapex {
 
 void add_block_products_batched(const Tensor& sums, const Tensor& gradients) {
   sums.baddbmm_(gradients.transpose(1, 2), gradients);
+}
+
+Tensor symmetric_products_batched(const Tensor& matrices, const Tensor& vectors) {
+  return at::bmm(matrices, vectors.unsqueeze(2)).squeeze(2);
+}
+
+Tensor symmetric_products(const Tensor& matrices, const Tensor& vectors) {
+  if (!matrices.is_cpu()) return symmetric_products_batched(matrices, vectors);
+  Tensor out = at::zeros_like(vectors);
+  const int64_t side = vectors.size(1);
+  const float *m = matrices.data_ptr<float>(), *v = vectors.data_ptr<float>();
+  float* sums = out.data_ptr<float>();
+  at::parallel_for(0, vectors.size(0), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin * side; row < end * side; ++row) {
+      // A row times an entry: rows are columns, and no sum has to be put together across lanes.
+      const float* __restrict from = m + row * side;
+      float* __restrict to = sums + row / side * side;
+      const float factor = v[row];
+      for (int64_t k = 0; k < side; ++k) to[k] += factor * from[k];
+    }
+  });
+  return out;
 }
 
 #ifdef ZKAPEX_CBLAS

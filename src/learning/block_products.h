@@ -1,4 +1,5 @@
-// Sums of outer products, block by block: what the accumulation of Fisher blocks spends its time on.
+// Products block by block: sums of outer ones, on which the accumulation of Fisher blocks spends its time, and those of
+// matrices with vectors, which take as long as the matrices take to be read.
 #pragma once
 
 #include "learning/tensor.h"
@@ -13,5 +14,10 @@ void add_block_products(const Tensor& sums, const Tensor& gradients);
 // The same by libtorch's batched product, on any device: what add_block_products does on a GPU, and on the CPU in a
 // build without OpenBLAS.
 void add_block_products_batched(const Tensor& sums, const Tensor& gradients);
+
+// Symmetric matrices [blocks, B, B] times vectors [blocks, B], all in floats and contiguous.
+[[nodiscard]] Tensor symmetric_products(const Tensor& matrices, const Tensor& vectors);
+// The same by libtorch, on any device; on the CPU it copies each matrix first.
+[[nodiscard]] Tensor symmetric_products_batched(const Tensor& matrices, const Tensor& vectors);
 
 }  // namespace zkapex

@@ -40,5 +40,16 @@ TEST(BlockProducts, TakesTheFirstRowsOfALargerBuffer) {
   EXPECT_LT(relative_difference(batched.tril(), expected.tril()), 1e-6);
 }
 
+TEST(BlockProducts, BothWaysMultiplyVectors) {
+  at::manual_seed(3);
+  for (const int64_t block : {1, 20, 256}) {
+    const Tensor half = at::randn({5, block, block}), vectors = at::randn({5, block});
+    const Tensor matrices = half + half.transpose(1, 2);
+    const Tensor expected = (matrices.to(at::kDouble) * vectors.to(at::kDouble).unsqueeze(1)).sum(2);
+    EXPECT_LT(relative_difference(symmetric_products(matrices, vectors).to(at::kDouble), expected), 1e-6);
+    EXPECT_LT(relative_difference(symmetric_products_batched(matrices, vectors).to(at::kDouble), expected), 1e-6);
+  }
+}
+
 }  // namespace
 }  // namespace zkapex

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "learning/block_products.h"
 #include "learning/mask_tensors.h"
 #include "learning/torch.h"
 #include "unlearning/apply.h"
@@ -83,8 +84,7 @@ Result<GuidedMap> GuidedMap::make(const Deployment& deployment, std::span<const 
 
 Tensor GuidedMap::respond(size_t k, const Tensor& values) const {
   const Part& part = parts_[k];
-  const Tensor blocks = in_blocks(values, part.response.size(1), 0);
-  const Tensor product = at::bmm(part.response, blocks.unsqueeze(2));
+  const Tensor product = symmetric_products(part.response, in_blocks(values, part.response.size(1), 0).contiguous());
   return product.view({-1}).narrow(0, 0, values.numel()).view(values.sizes());
 }
 
