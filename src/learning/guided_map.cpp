@@ -11,7 +11,7 @@ namespace zkapex {
 
 namespace {
 
-constexpr uint64_t kInvertedAtOnce = 128;  // inverted together
+constexpr uint64_t kInvertedAtOnce = 16;  // few enough for their tensors to stay in caches
 
 // The values of a tensor in blocks of B, the last one padded by `fill`: [blocks, B].
 Tensor in_blocks(const Tensor& values, int64_t block, double fill) {
