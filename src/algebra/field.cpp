@@ -115,10 +115,9 @@ Fe sqrt_ratio_radicand(const Fe& u, const Fe& v) {
 SquareRoot finish_sqrt_ratio_m1(const Fe& u, const Fe& v, const Fe& power) {
   const Fe root = u * (v.square() * v) * power;  // u v^3 (u v^7)^((p − 5)/8)
   const Fe check = v * root.square();
-  const Fe minus_u = (-u.carried()).carried();
-  const bool correct = check == u;
-  const bool flipped = check == minus_u;
-  const bool flipped_i = check == minus_u * kSqrtM1;
+  const bool correct = (check - u).is_zero();
+  const bool flipped = (check + u).is_zero();
+  const bool flipped_i = (check + u * kSqrtM1).is_zero();
   // Every comparison is made and the root chosen by a mask: the time tells nothing of the case.
   const Fe turned = select(either(flipped, flipped_i), root * kSqrtM1, root);
   return {either(correct, flipped), turned.abs()};

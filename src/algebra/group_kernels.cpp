@@ -166,6 +166,7 @@ const GroupKernels& portable_group_kernels() {
   static constexpr GroupKernels kernels = {
       .set = InstructionSet::kPortable,
       .power_p58 = power_p58,
+      .decode = nullptr,
       .make_entries = make_entries,
       .build_tables = build_tables,
       .clear_octets = clear_octets,

@@ -43,6 +43,10 @@ struct GroupKernels {
   // Each of `count` field elements to the power (p − 5)/8, in place.
   void (*power_p58)(uint64_t* elements, size_t count);
 
+  // As ristretto::Decoding: `count` encodings of 32 bytes to affine points. valid[k] is 1, or 0 where number k is none,
+  // and its point means nothing. Null in implementations that have no more for it than `power_p58`.
+  void (*decode)(const uint8_t* encodings, size_t count, uint64_t* affine_points, uint8_t* valid);
+
   void (*make_entries)(const uint64_t* affine_points, size_t count, TableEntry* out);
 
   // For each of `tables` consecutive groups of `bits` ≥ 3 basis points, all 2^bits subset sums: entry i is the sum of

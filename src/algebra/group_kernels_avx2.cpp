@@ -396,6 +396,7 @@ void repeat_mixed_addition(uint64_t* extended_points, size_t count, const uint64
 constexpr GroupKernels kKernels = {
     .set = InstructionSet::kAvx2,
     .power_p58 = power_p58,
+    .decode = nullptr,
     .make_entries = make_entries,
     .build_tables = build_tables,
     .clear_octets = clear_octets,

@@ -2,15 +2,16 @@
 // with another file, on a machine without AVX-512 IFMA: hence plain pointers and internal linkage only.
 #include "algebra/group_kernels.h"
 #include "algebra/point8_avx512.h"
+#include "algebra/power8_avx512.h"
 
 namespace zkapex {
 
 #if defined(__x86_64__)
 
-namespace {
+void decode_avx512(const uint8_t* encodings, size_t count, uint64_t* affine_points,
+                   uint8_t* valid);  // ristretto_avx512
 
-// Not inlined: registers are given out anew for each.
-#define ZKAPEX_KERNEL [[gnu::noinline]] static
+namespace {
 
 // Kernels of this file keep 15 limbs in an entry, 20 in a bucket (point8_avx512.h), an Extended8 in an octet.
 static_assert(sizeof(Extended8) == sizeof(PointOctet) && sizeof(Bucket) == 20 * sizeof(uint64_t));
@@ -21,75 +22,17 @@ ZKAPEX_LANES const uint64_t* words(const Bucket* bucket) { return reinterpret_ca
 ZKAPEX_LANES uint64_t* words(Bucket* bucket) { return reinterpret_cast<uint64_t*>(bucket->bytes); }
 ZKAPEX_LANES Extended8* extended(PointOctet* octets) { return reinterpret_cast<Extended8*>(octets->bytes); }
 
-// Two octets at once: a lone chain of squarings waits for its own results.
-struct Fe16 {
-  Fe8 a, b;
-};
-ZKAPEX_KERNEL void multiply_both(Fe16* x, const Fe16* y) {
-  x->a = multiply(x->a, y->a);
-  x->b = multiply(x->b, y->b);
-}
-ZKAPEX_KERNEL void square_times(Fe16* x, int times) {
-  Fe8 a = x->a, b = x->b;
-  for (int k = 0; k < times; ++k) {
-    a = carried(square(a));
-    b = carried(square(b));
-  }
-  x->a = a;
-  x->b = b;
-}
-
-// x ← x^(2^times) · y
-ZKAPEX_LANES void shift_multiply(Fe16* x, int times, const Fe16* y) {
-  square_times(x, times);
-  multiply_both(x, y);
-}
-
-// x ← x^(2^250 − 1), x11 ← x^11: the ladder of field.cpp.
-ZKAPEX_KERNEL void ladder(Fe16* x, Fe16* x11) {
-  Fe16 x2 = *x, x9, ones10, ones20, ones50, t;
-  square_times(&x2, 1);
-  x9 = x2;
-  shift_multiply(&x9, 2, x);
-  *x11 = x9;
-  multiply_both(x11, &x2);
-  t = *x11;
-  shift_multiply(&t, 1, &x9);  // 2^5 − 1
-  ones10 = t;
-  shift_multiply(&ones10, 5, &t);
-  ones20 = ones10;
-  shift_multiply(&ones20, 10, &ones10);
-  ones50 = ones20;
-  shift_multiply(&ones50, 20, &ones20);
-  shift_multiply(&ones50, 10, &ones10);
-  t = ones50;
-  shift_multiply(&t, 50, &ones50);  // 2^100 − 1
-  *x = t;
-  shift_multiply(x, 100, &t);
-  shift_multiply(x, 50, &ones50);
-}
-
 void power_p58(uint64_t* elements, size_t count) {
   for (size_t first = 0; first < count; first += 16) {
     uint64_t lanes[16][5] = {};
     const size_t used = count - first < 16 ? count - first : 16;
     __builtin_memcpy(lanes, elements + 5 * first, used * sizeof lanes[0]);
-    const Fe16 x = {load(lanes[0], 5), load(lanes[8], 5)};
-    Fe16 power = x, x11;
-    ladder(&power, &x11);
-    shift_multiply(&power, 2, &x);
+    Fe16 power = {load(lanes[0], 5), load(lanes[8], 5)};
+    power_p58(&power);
     store(power.a, lanes[0], 5);
     store(power.b, lanes[8], 5);
     __builtin_memcpy(elements + 5 * first, lanes, used * sizeof lanes[0]);
   }
-}
-
-// x ← 1/x: p − 2 = 2^5 (2^250 − 1) + 11.
-ZKAPEX_KERNEL void invert(Fe8* x) {
-  Fe16 both = {*x, *x}, x11;
-  ladder(&both, &x11);
-  shift_multiply(&both, 5, &x11);
-  *x = both.a;
 }
 
 void make_entries(const uint64_t* affine, size_t count, TableEntry* out) {
@@ -334,6 +277,7 @@ void repeat_mixed_addition(uint64_t* extended_points, size_t count, const uint64
 constexpr GroupKernels kKernels = {
     .set = InstructionSet::kAvx512,
     .power_p58 = power_p58,
+    .decode = decode_avx512,
     .make_entries = make_entries,
     .build_tables = build_tables,
     .clear_octets = clear_octets,

@@ -6,6 +6,8 @@
 
 #include "algebra/group_testing.h"
 #include "algebra/msm.h"
+#include "algebra/ristretto_vectors.h"
+#include "base/bytes.h"
 
 namespace zkapex {
 namespace {
@@ -294,6 +296,46 @@ TEST_P(EveryKernel, DecodeBatchNamesTheFirstBadElement) {
     ASSERT_FALSE(decoded.ok());
     EXPECT_EQ(decoded.error().message.find("element 133 "), 0U) << decoded.error().message;
   }
+}
+
+// Encodings to refuse, each for its reason, and others, at every place of a batch.
+TEST_P(EveryKernel, DecodingAgreesWithSingles) {
+  std::vector<std::array<uint8_t, 32>> encodings;
+  const auto add = [&](ByteView bytes) { std::copy_n(bytes.begin(), 32, encodings.emplace_back().begin()); };
+  for (const char* hex : ristretto_vectors::kMultiples) add(from_hex(hex).value());
+  for (const char* hex : ristretto_vectors::kInvalid) add(from_hex(hex).value());
+  for (uint64_t last = 0; last < 256; ++last) {  // around p = 2^255 − 19, and around zero
+    std::array<uint8_t, 32> bytes;
+    bytes.fill(0xff);
+    bytes[0] = static_cast<uint8_t>(last);
+    bytes[31] = 0x7f;
+    add(bytes);
+    bytes.fill(0);
+    bytes[0] = static_cast<uint8_t>(last);
+    add(bytes);
+  }
+  for (int k = 0; k < 500; ++k) {  // about one in four is a point
+    std::array<uint8_t, 32> bytes = testing::random_bytes<32>(rng);
+    bytes[0] &= 0xfe;
+    bytes[31] &= 0x7f;
+    add(bytes);
+    add(testing::random_point(rng).encode());
+    encodings.emplace_back(encodings.back())[31] |= 0x80;
+  }
+  size_t place = 0, points = 0;
+  for (const auto& encoding : encodings) {
+    std::vector<std::array<uint8_t, 32>> batch(1 + (place++ % 40), Point::base().encode());
+    const size_t at = rng() % batch.size();
+    batch[at] = encoding;
+    const auto decoded = decode_batch(batch, nullptr, kernels);
+    const auto single = Point::decode(encoding);
+    ASSERT_EQ(decoded.ok(), single.ok()) << to_hex(encoding);
+    if (!single.ok()) continue;
+    ++points;
+    for (size_t k = 0; k < batch.size(); ++k) ASSERT_EQ(Point((*decoded)[k]).encode(), batch[k]);
+  }
+  EXPECT_GT(points, 500U);
+  EXPECT_LT(points, encodings.size() - 500);
 }
 
 INSTANTIATE_TEST_SUITE_P(Group, EveryKernel, ::testing::ValuesIn(testing::all_kernels()),

@@ -1,5 +1,9 @@
 #include "algebra/multilinear.h"
 
+#include <algorithm>
+
+#include "base/bits.h"
+
 namespace zkapex {
 
 namespace {
@@ -69,9 +73,18 @@ void fold_low(std::vector<Scalar>& table, const Scalar& x) {
 
 Scalar evaluate(std::span<const Scalar> table, std::span<const Scalar> point) {
   ZKAPEX_BOUND(point.size() >= 64 || table.size() <= uint64_t{1} << point.size());
-  std::vector<Scalar> folded(table.begin(), table.end());
-  for (size_t t = point.size(); t-- > 0;) fold_low(folded, point[t]);
-  return folded.empty() ? Scalar::zero() : folded[0];
+  if (table.empty()) return Scalar::zero();
+  // Σ_h eq(h) Σ_l eq(l) table[h, l], the bits of an index halved: sums that are reduced once, and no copy of the table.
+  const size_t used = log2_ceil(table.size()), low = used / 2;
+  const std::vector<Scalar> inside = eq_table(point.last(low)), outside = eq_table(point.last(used).first(used - low));
+  ScalarAccumulator sum;
+  for (size_t first = 0; first < table.size(); first += inside.size()) {
+    const std::span<const Scalar> part = table.subspan(first, std::min(inside.size(), table.size() - first));
+    sum.add_product(outside[first / inside.size()], inner_product(part, std::span(inside).first(part.size())));
+  }
+  Scalar out = sum.reduce();
+  for (const Scalar& x : point.first(point.size() - used)) out *= Scalar::one() - x;  // bits that are zero
+  return out;
 }
 
 ProductFunction eq_pairs(std::span<const Scalar> r) {

@@ -81,12 +81,19 @@ Result<std::vector<AffinePoint>> decode_batch(std::span<const std::array<uint8_t
                                               const GroupKernels& kernels) {
   std::vector<AffinePoint> out(encodings.size());
   std::vector<uint8_t> valid(encodings.size(), 0);
-  run_batch<ristretto::Decoding>(
-      kernels, pool, encodings.size(), [&](size_t k) { return std::span<const uint8_t, 32>(encodings[k]); },
-      [&](size_t k, const std::optional<ExtendedPoint>& p) {
-        valid[k] = p.has_value();
-        if (p) out[k] = {p->X, p->Y};  // Z is one
-      });
+  for_ranges(pool, encodings.size(), kPiece, [&](size_t begin, size_t end) {
+    if (begin == end) return;
+    if (kernels.decode != nullptr) {
+      kernels.decode(encodings[begin].data(), end - begin, out[begin].x.v, &valid[begin]);
+      return;
+    }
+    run_range<ristretto::Decoding>(
+        kernels, begin, end, [&](size_t k) { return std::span<const uint8_t, 32>(encodings[k]); },
+        [&](size_t k, const std::optional<ExtendedPoint>& p) {
+          valid[k] = p.has_value();
+          if (p) out[k] = {p->X, p->Y};  // Z is one
+        });
+  });
   const auto bad = std::find(valid.begin(), valid.end(), 0);
   if (bad == valid.end()) return out;
   const auto index = static_cast<size_t>(bad - valid.begin());

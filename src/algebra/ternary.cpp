@@ -37,18 +37,29 @@ ternary_kernels::Multiply native_ternary_multiply() {
 }
 
 TernaryMatrix::TernaryMatrix(size_t rows, size_t cols, ByteView bits)
-    : rows_(rows), cols_(cols), padded_(round_up(cols, ternary_kernels::kGroup)), entries_(rows * padded_, uint8_t{1}) {
+    : TernaryMatrix(rows, cols, [&] { return bits; }) {}
+
+TernaryMatrix::TernaryMatrix(size_t rows, size_t cols, const std::function<ByteView()>& more)
+    : rows_(rows), cols_(cols), padded_(round_up(cols, ternary_kernels::kGroup)), entries_(rows * padded_) {
   constexpr uint8_t kPlusOne[4] = {1, 1, 2, 0};
   std::array<std::array<uint8_t, 4>, 256> four;  // entries of a byte
   for (size_t byte = 0; byte < four.size(); ++byte) {
     for (size_t k = 0; k < 4; ++k) four[byte][k] = kPlusOne[byte >> (2 * k) & 3];
   }
+  ByteView piece;
+  size_t at = 0;  // entries of it that were taken
   for (size_t q = 0; q < rows; ++q) {
-    const size_t first = q * cols;
-    uint8_t* const row = &entries_[q * padded_];
-    size_t l = 0;
-    for (; first % 4 == 0 && l + 4 <= cols; l += 4) std::copy_n(four[bits[(first + l) / 4]].data(), 4, row + l);
-    for (; l < cols; ++l) row[l] = four[bits[(first + l) / 4]][(first + l) % 4];
+    uint8_t* const row = entries_.data() + q * padded_;
+    for (size_t l = 0; l < cols;) {
+      if (at == 4 * piece.size()) {
+        piece = more();
+        at = 0;
+      }
+      const size_t end = std::min(cols, l + 4 * piece.size() - at);
+      for (; at % 4 == 0 && l + 4 <= end; l += 4, at += 4) std::copy_n(four[piece[at / 4]].data(), 4, row + l);
+      for (; l < end; ++l, ++at) row[l] = four[piece[at / 4]][at % 4];
+    }
+    std::fill(row + cols, row + padded_, uint8_t{1});
   }
   for (size_t l = 0; l < cols; l += ternary_kernels::kGroup) groups_.push_back(static_cast<uint32_t>(l));
 }

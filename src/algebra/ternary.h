@@ -1,10 +1,13 @@
 // A matrix of 0, +1 and −1, and its exact products with vectors of bytes.
 #pragma once
 
+#include <functional>
+
 #include "algebra/scalar.h"
 #include "algebra/ternary_kernels.h"
 #include "base/bytes.h"
 #include "base/threads.h"
+#include "base/unset_vector.h"
 
 namespace zkapex {
 
@@ -16,6 +19,8 @@ class TernaryMatrix {
   // Two bits an entry, row by row, the low bits of a byte first: 0 and 1 mean 0, 2 means +1, 3 means −1. As many bits
   // as there are entries; cols is at most 2^16.
   TernaryMatrix(size_t rows, size_t cols, ByteView bits);
+  // The same with bits that come piece by piece: each call gives some more.
+  TernaryMatrix(size_t rows, size_t cols, const std::function<ByteView()>& more);
 
   [[nodiscard]] size_t rows() const { return rows_; }
   [[nodiscard]] size_t cols() const { return cols_; }
@@ -38,7 +43,7 @@ class TernaryMatrix {
  private:
   size_t rows_, cols_;
   size_t padded_;                 // columns up to whole groups
-  std::vector<uint8_t> entries_;  // plus one
+  UnsetVector<uint8_t> entries_;  // plus one
   std::vector<uint32_t> groups_;  // first columns of all of them
 };
 

@@ -57,6 +57,24 @@ TEST_F(TernaryTest, EntriesComeFromPairsOfBits) {
   for (size_t l = 0; l < 5; ++l) EXPECT_EQ(matrix.at(0, l), expected[l]) << l;
 }
 
+TEST_F(TernaryTest, BitsMayComePieceByPiece) {
+  for (const auto& [rows, cols] : std::vector<std::pair<size_t, size_t>>{{1, 1}, {3, 5}, {4, 64}, {7, 33}, {2, 300}}) {
+    Bytes bits((rows * cols + 3) / 4 + 64);
+    for (uint8_t& b : bits) b = static_cast<uint8_t>(rng_());
+    const TernaryMatrix whole(rows, cols, bits);
+    for (const size_t size : {1U, 2U, 7U, 64U}) {
+      size_t given = 0;
+      const TernaryMatrix matrix(rows, cols, [&] {
+        given += size;
+        return ByteView(bits).subspan(given - size, size);
+      });
+      for (size_t q = 0; q < rows; ++q) {
+        for (size_t l = 0; l < cols; ++l) ASSERT_EQ(matrix.at(q, l), whole.at(q, l)) << q << " " << l << " " << size;
+      }
+    }
+  }
+}
+
 TEST_F(TernaryTest, ProductsAreExact) {
   for (const auto& [rows, cols, count] : {std::array<size_t, 3>{1, 1, 1},
                                           {3, 31, 5},

@@ -3,24 +3,25 @@
 #include <algorithm>
 
 #include "algebra/msm.h"
+#include "algebra/multilinear.h"
 #include "base/bits.h"
 
 namespace zkapex {
 
 namespace {
 
-// The coefficient of generator i after the challenges so far: Π x⁻¹ over the rounds in which i was in the upper half,
-// times `first`.
-// Round k halves length 2^(rounds − k); its upper half has bit rounds − 1 − k set.
-std::vector<Scalar> generator_weights(const Scalar& first, size_t length, unsigned rounds,
-                                      std::span<const Scalar> inverse_challenges) {
-  std::vector<Scalar> weight(length, first);
-  for (unsigned k = rounds; k-- > 0;) {
-    const size_t bit = size_t{1} << (rounds - 1 - k);
-    const Scalar factor = k < inverse_challenges.size() ? inverse_challenges[k] : Scalar::one();
-    for (size_t i = bit; i < std::min(2 * bit, length); ++i) weight[i] = weight[i - bit] * factor;
+// <weight, b>, which is b folded as generators are. Where b is a product as the weights are, the sum is one too: each
+// bit of an index adds up by itself. `factors` are the weights'.
+Scalar folded_product(const FoldedWeights& weight, std::span<const Scalar> factors, const OpeningVector& b) {
+  const size_t variables = b.point.size(), first_other = size_t{1} << variables;
+  Scalar product = weight[0] * b.factor;
+  for (size_t t = 0; t < variables; ++t) {
+    const Scalar& x = b.point[t];
+    product *= Scalar::one() - x + x * factors[factors.size() - variables + t];
   }
-  return weight;
+  ScalarAccumulator others;
+  for (size_t k = 0; k < b.others.size(); ++k) others.add_product(weight[first_other + k], b.others[k]);
+  return product + others.reduce();
 }
 
 // Adding up generators takes as long as two rounds over all of them; after four rounds a sixteenth is left.
@@ -136,8 +137,15 @@ Result<std::vector<AffinePoint>, Rejection> decode_points(std::span<const Encode
   return *std::move(out);
 }
 
+std::vector<Scalar> OpeningVector::entries() const {
+  std::vector<Scalar> out = eq_table(point);
+  for (Scalar& entry : out) entry *= factor;
+  out.insert(out.end(), others.begin(), others.end());
+  return out;
+}
+
 Result<Scalar, Rejection> verify_inner_product(Transcript& transcript, const OpeningProof& proof,
-                                               std::span<const Scalar> b, const Scalar& value, PointSum& sum) {
+                                               const OpeningVector& b, const Scalar& value, PointSum& sum) {
   ZKAPEX_TRY(const std::vector<AffinePoint> mask, decode_points({&proof.mask, 1}, "mask of the opening"));
   ZKAPEX_TRY(const std::vector<AffinePoint> left, decode_points(proof.left, "left point of the opening"));
   ZKAPEX_TRY(const std::vector<AffinePoint> right, decode_points(proof.right, "right point of the opening"));
@@ -162,10 +170,11 @@ Result<Scalar, Rejection> verify_inner_product(Transcript& transcript, const Ope
     sum.add(left[k], inverses[k]);
     sum.add(right[k], challenges[k]);
   }
-  // P = last · (Σ weight_i g_i + ρ Σ weight_i b_i q): b folds as the generators do.
-  const std::vector<Scalar> weight = generator_weights(-proof.last, b.size(), rounds, inverses);
-  sum.add_generators(weight);
-  sum.add_value(rho * (proof.mask_value + c * value + inner_product(weight, b)));
+  // P = last · (Σ weight_i g_i + ρ Σ weight_i b_i q). The weight of generator i is Π x⁻¹ over the rounds in which i was
+  // in the upper half; the first halves by the highest bit.
+  FoldedWeights weight(-proof.last, inverses, b.size());
+  sum.add_value(rho * (proof.mask_value + c * value + folded_product(weight, inverses, b)));
+  sum.add_generators(std::move(weight));
   return c;
 }
 

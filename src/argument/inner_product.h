@@ -18,6 +18,16 @@
 
 namespace zkapex {
 
+// The public vector of an opening: eq(point, i) times `factor` for i below 2^variables, then the others one by one.
+struct OpeningVector {
+  std::vector<Scalar> point;
+  Scalar factor;
+  std::vector<Scalar> others;
+
+  [[nodiscard]] size_t size() const { return (size_t{1} << point.size()) + others.size(); }
+  [[nodiscard]] std::vector<Scalar> entries() const;
+};
+
 // `a` and `b` of one length, at most generators.size(): both are folded where they are. The transcript has absorbed
 // what fixes A, b and v.
 OpeningProof prove_inner_product(Transcript& transcript, const Generators& generators, SecretVector<Scalar> a,
@@ -26,7 +36,7 @@ OpeningProof prove_inner_product(Transcript& transcript, const Generators& gener
 // Adds to `sum` what must be the identity, less c · A, and returns c: the caller knows A as a sum of its own.
 // Fails if a point of the proof is not one.
 Result<Scalar, Rejection> verify_inner_product(Transcript& transcript, const OpeningProof& proof,
-                                               std::span<const Scalar> b, const Scalar& value, PointSum& sum);
+                                               const OpeningVector& b, const Scalar& value, PointSum& sum);
 
 // Points that came from outside: canonical encodings, none the identity. `what` is each of them.
 [[nodiscard]] Result<std::vector<AffinePoint>, Rejection> decode_points(std::span<const EncodedPoint> points,

@@ -32,8 +32,13 @@ class InnerProductTest : public ::testing::Test {
     return prove_inner_product(transcript, generators_, SecretVector<Scalar>(i.a), i.alpha, i.b, nonces, pool_);
   }
   Verdict verify(const Instance& i, const OpeningProof& proof, Transcript transcript = Transcript("test")) {
+    // Any vector at all: one whose first entry is the part that is a product, over no variables.
+    return verify(i, proof, {{}, i.b[0], {i.b.begin() + 1, i.b.end()}}, std::move(transcript));
+  }
+  Verdict verify(const Instance& i, const OpeningProof& proof, const OpeningVector& b,
+                 Transcript transcript = Transcript("test")) {
     PointSum sum;
-    ZKAPEX_TRY(const Scalar c, verify_inner_product(transcript, proof, i.b, i.value, sum));
+    ZKAPEX_TRY(const Scalar c, verify_inner_product(transcript, proof, b, i.value, sum));
     sum.add(affine(i.commitment), c);
     return verdict_var(sum, generators_, pool_);
   }
@@ -90,6 +95,30 @@ TEST_F(InnerProductTest, EveryLengthUpToTwenty) {
     EXPECT_EQ(proof.left.size(), static_cast<size_t>(std::bit_width(length - 1)));
     EXPECT_TRUE(accepts(i, proof)) << length;
     EXPECT_TRUE(residue(i, proof).is_identity()) << length;
+  }
+}
+
+// With every number of variables, and none or some entries after them.
+TEST_F(InnerProductTest, VectorsThatBeginAsAProduct) {
+  for (size_t variables = 0; variables <= 8; ++variables) {
+    for (const size_t others : {0U, 1U, 5U, 130U}) {
+      const OpeningVector b{random_scalars(rng_, variables), random_scalar(rng_), random_scalars(rng_, others)};
+      Instance i = instance(b.size());
+      i.b = b.entries();
+      i.value = inner_product(i.a, i.b);
+      const OpeningProof proof = prove(i);
+      EXPECT_TRUE(verify(i, proof, b).ok()) << variables << " " << others;
+      EXPECT_TRUE(accepts(i, proof)) << variables << " " << others;
+      OpeningVector wrong = b;
+      wrong.factor += Scalar::one();
+      EXPECT_FALSE(verify(i, proof, wrong).ok());
+      for (std::vector<Scalar> OpeningVector::*part : {&OpeningVector::point, &OpeningVector::others}) {
+        if ((b.*part).empty()) continue;
+        wrong = b;
+        (wrong.*part).back() += Scalar::one();
+        EXPECT_FALSE(verify(i, proof, wrong).ok());
+      }
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 #include "argument/projection.h"
 
 #include <algorithm>
+#include <array>
 
 #include "algebra/fold.h"
 #include "algebra/multilinear.h"
@@ -197,25 +198,24 @@ std::vector<size_t> standard_units(const ProjectionShape& shape) {
 
 TernaryMatrix draw_projection(const ProjectionShape& shape, const Scalar& challenge, uint32_t number) {
   // SHA-512("zkapex projection" ‖ challenge ‖ u32 number ‖ u64 counter), 256 entries a digest
-  const size_t size = (shape.count * shape.chunk + 3) / 4;
-  Bytes bits;
-  bits.reserve(size + 64);
   ByteWriter beginning;
   beginning.raw(view("zkapex projection"));
   beginning.raw(challenge.to_bytes());
   beginning.u32(number);
-  Bytes input = beginning.bytes();
-  input.resize(input.size() + sizeof(uint64_t));
-  Sha512 hash;  // a new one for each digest would take as long as hashing
-  for (uint64_t counter = 0; bits.size() < size; ++counter) {
-    for (size_t k = 0; k < sizeof counter; ++k) {
-      input[input.size() - sizeof counter + k] = static_cast<uint8_t>(counter >> (8 * k));
-    }
-    hash.update(input);
-    const Sha512::Digest digest = hash.finish();
-    bits.insert(bits.end(), digest.begin(), digest.end());
-  }
-  return {shape.count, shape.chunk, bits};
+  constexpr size_t kAtOnce = 64;
+  const size_t size = beginning.bytes().size() + sizeof(uint64_t);
+  Bytes messages(kAtOnce * size);
+  for (size_t k = 0; k < kAtOnce; ++k) std::ranges::copy(beginning.bytes(), &messages[k * size]);
+  std::array<Sha512::Digest, kAtOnce> digests;
+  uint64_t counter = 0;
+  return {shape.count, shape.chunk, [&] {
+            for (size_t end = size; end <= messages.size(); end += size, ++counter) {
+              for (size_t k = 0; k < sizeof counter; ++k)
+                messages[end - sizeof counter + k] = static_cast<uint8_t>(counter >> (8 * k));
+            }
+            sha512_each(messages, size, digests);
+            return ByteView(digests[0].data(), sizeof digests);
+          }};
 }
 
 ProjectionProver::ProjectionProver(const ProjectionShape& shape, RowSource source, std::span<const Scalar> blindings,

@@ -211,12 +211,12 @@ Result<Proof> ArgumentProver::finish(const std::function<OpeningClaim(const Proo
 
   std::vector<Scalar> claimed;
   {
-    OpeningClaim claim = replay(proof_);
+    const OpeningClaim claim = replay(proof_);
+    claimed = claim.vector.entries();
     const std::span<const Scalar> opened(vector.data(), vector.size());
-    if (options_.tamper == nullptr && inner_product(opened, claim.vector) != claim.value) {
+    if (options_.tamper == nullptr && inner_product(opened, claimed) != claim.value) {
       return error("the witness does not satisfy the relation: nothing was proved");
     }
-    claimed = std::move(claim.vector);
   }
   proof_.opening =
       prove_inner_product(main_, generators_, std::move(vector), *alpha, std::move(claimed), nonces_, pool_);

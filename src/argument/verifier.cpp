@@ -71,13 +71,13 @@ OpeningClaim ArgumentVerifier::reduce() {
   // and the rows. Times ζ, against t* + ζ pads. Summed pad by pad: the terms are many, and each is met once.
   OpeningClaim claim;
   claim.pad_weight = zeta;
-  claim.vector = eq_table(reduced.xi);
-  claim.vector.resize(shape_.generators());
+  claim.vector.point = reduced.xi;
+  claim.vector.others.resize(shape_.pads());
   Scalar constant;
   const auto add = [&](const Expression& expression, const Scalar& factor) {
     constant += expression.constant() * factor;
     for (const auto& [pad, coefficient] : expression.terms()) {
-      claim.vector[shape_.row_length + pad] += coefficient * factor;
+      claim.vector.others[pad] += coefficient * factor;
     }
   };
   Scalar power = Scalar::one();
@@ -86,7 +86,7 @@ OpeningClaim ArgumentVerifier::reduce() {
     power *= lambda;
   }
   for (size_t p = 0; p < pairs_.size(); ++p) add(reduced.values[p], -(power * weight[p]));
-  for (size_t l = 0; l < shape_.row_length; ++l) claim.vector[l] *= zeta * power;
+  claim.vector.factor = zeta * power;
   claim.value = -(zeta * constant);
   for (size_t p = 0; p < pairs_.size(); ++p) {
     for (const auto& [row, coefficient] : pairs_[p].commitment)

@@ -28,7 +28,7 @@ struct VerifierProduct {
 struct OpeningClaim {
   RowCombination commitment;
   Scalar pad_weight;
-  std::vector<Scalar> vector;
+  OpeningVector vector;
   Scalar value;
 };
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 
 struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX
 
@@ -35,5 +36,10 @@ using Sha512 = Sha2<64>;
 
 [[nodiscard]] Sha256::Digest sha256(ByteView bytes);
 [[nodiscard]] Sha512::Digest sha512(ByteView bytes);
+
+// Of messages of `size` bytes that follow one another. Those of at most 111 bytes, which make one block, are hashed
+// side by side where the processor can.
+void sha512_each(ByteView messages, size_t size, std::span<Sha512::Digest> digests,
+                 InstructionSet set = instruction_set());
 
 }  // namespace zkapex

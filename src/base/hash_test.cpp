@@ -44,6 +44,20 @@ TEST(Hash, AgreesWithLibsodium) {
   }
 }
 
+TEST(Hash, ManyMessagesOfOneLength) {
+  for (const InstructionSet set : instruction_sets_up_to(detect_instruction_set())) {
+    for (size_t size = 0; size < 140; ++size) {
+      const size_t count = size % 20;
+      Bytes messages(count * size);
+      for (size_t k = 0; k < messages.size(); ++k) messages[k] = static_cast<uint8_t>(k * k + 3 * k + size);
+      std::vector<Sha512::Digest> digests(count);
+      sha512_each(messages, size, digests, set);
+      for (size_t k = 0; k < count; ++k)
+        EXPECT_EQ(digests[k], sha512(ByteView(messages).subspan(k * size, size))) << name(set) << " " << size;
+    }
+  }
+}
+
 TEST(Hash, PiecesGiveTheSameDigest) {
   Bytes message(1000);
   for (size_t k = 0; k < message.size(); ++k) message[k] = static_cast<uint8_t>(k * k);

@@ -157,7 +157,7 @@ class DishonestProver {
   // What the weighted sum of all equations is short of: the opening, less its factor ζ.
   [[nodiscard]] Scalar error() const {
     const OpeningClaim all = claim();
-    return (all.value - inner_product(opened(all).vector, all.vector)) * all.pad_weight.inverse();
+    return (all.value - inner_product(opened(all).vector, all.vector.entries())) * all.pad_weight.inverse();
   }
   [[nodiscard]] OpeningClaim claim() const {
     Transcript main = begin();
@@ -172,7 +172,7 @@ class DishonestProver {
     Result<Nonces> nonces = Nonces::create({});
     if (!nonces) return Rejection{Reason::kStatement, nonces.error().message};
     proof.opening = prove_inner_product(main, test_generators(), SecretVector<Scalar>(commitment.vector),
-                                        commitment.blinding, claim.vector, *nonces, pool_);
+                                        commitment.blinding, claim.vector.entries(), *nonces, pool_);
     return verify_with(*relation_, proof.encode(), pool_);
   }
 
@@ -281,14 +281,14 @@ inline EncodedPoint late_shift_of_row(DishonestProver& p, size_t row, ThreadPool
   for (const auto& [index, coefficient] : claim.commitment) {
     if (index == row) weight += coefficient;
   }
-  p.rows[row].vector[3] += p.error() * claim.pad_weight * (weight * claim.vector[3]).inverse();
+  p.rows[row].vector[3] += p.error() * claim.pad_weight * (weight * claim.vector.entries()[3]).inverse();
   return p.rows[row].encode(pool);
 }
 
 // The same for the first pad.
 inline void late_shift_of_pad(DishonestProver& p, ThreadPool& pool) {
   const size_t position = p.shape().row_length;
-  p.pads.vector[position] += p.error() * p.claim().vector[position].inverse();
+  p.pads.vector[position] += p.error() * p.claim().vector.entries()[position].inverse();
   p.proof.pads = p.pads.encode(pool);
 }
 

@@ -39,7 +39,7 @@ inline OpeningProof simulate_opening(Transcript& transcript, const OpeningClaim&
                                      std::mt19937_64& rng) {
   const Generators& generators = test_generators();
   const Scalar c = transcript.challenge("opening"), rho = transcript.challenge("value base");
-  std::vector<Scalar> a = random_scalars(rng, claim.vector.size()), b = claim.vector;
+  std::vector<Scalar> a = random_scalars(rng, claim.vector.size()), b = claim.vector.entries();
   std::vector<Point> g;
   for (size_t k = 0; k < a.size(); ++k) g.emplace_back(generators.positions()[k]);
   const auto sum = [](std::span<const Scalar> scalars, std::span<const Point> points) {
