@@ -138,8 +138,9 @@ Result<std::vector<AffinePoint>, Rejection> decode_points(std::span<const Encode
 }
 
 std::vector<Scalar> OpeningVector::entries() const {
-  std::vector<Scalar> out = eq_table(point);
-  for (Scalar& entry : out) entry *= factor;
+  std::vector<Scalar> out;
+  out.reserve(size());
+  for (const Scalar& entry : eq_table(point)) out.push_back(entry * factor);
   out.insert(out.end(), others.begin(), others.end());
   return out;
 }

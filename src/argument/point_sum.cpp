@@ -26,6 +26,7 @@ FoldedWeights::FoldedWeights(const Scalar& first, std::span<const Scalar> factor
   const size_t low = std::min<size_t>(factors.size(), std::countr_zero(kBlock));
   of_block_ = subset_products(first, factors.first(factors.size() - low));
   of_block_.resize((size + kBlock - 1) / kBlock);
+  of_block_.shrink_to_fit();  // a proof's sum waits for those of others
   inside_ = subset_products(Scalar::one(), factors.last(low));
 }
 

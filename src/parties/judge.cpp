@@ -73,7 +73,8 @@ class Court {
     // A decoded point with its coefficient, twice where sums are added up, and made ready for a multiplication.
     constexpr size_t kOfAPoint = 2 * (sizeof(Point) + sizeof(Scalar)) + sizeof(AffinePoint) + sizeof(TableEntry) + 40;
     const size_t points = encoded_bytes / sizeof(EncodedPoint) + curvature_rows(records_.deployment().layout());
-    held_bytes_ += points * kOfAPoint;
+    const size_t weights = sum.generators() / FoldedWeights::kBlock + FoldedWeights::kBlock;
+    held_bytes_ += points * kOfAPoint + weights * sizeof(Scalar);
     owners_.push_back(judgements_.size() - 1);
     sums_.push_back(std::move(sum));
   }
