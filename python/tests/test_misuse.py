@@ -135,7 +135,7 @@ class Arguments(World):
 
     def test_a_guides_rules_need_a_guide(self):
         for wrong in ("pull", "progress", "distance", "distance_removed"):
-            with self.assertRaisesRegex(zkapex.Error, f"{wrong} .* give guide_from"):
+            with self.assertRaisesRegex(zkapex.Error, f"{wrong}= without a guide"):
                 self.ask(**{wrong: 1})
 
     def test_texts_have_no_nul_and_decimals_are_exact(self):
@@ -187,6 +187,10 @@ class Arguments(World):
             self.register()
         with self.assertRaisesRegex(zkapex.Error, "scores= and ratio="):
             self.ask(ratio=None)
+        with self.assertRaisesRegex(zkapex.Error, "raise it with memory=, or give fewer threads="):
+            self.register("bob", session=zkapex.Session(memory=1))
+        with self.assertRaisesRegex(zkapex.Error, "^ratio: 'x' is not"):
+            self.ask(ratio="x")
         with self.assertRaisesRegex(zkapex.Error, r"cannot read \S*/a--proof"):
             zkapex.Deployment(self.here / "a--proof")
 
@@ -230,6 +234,10 @@ class Files(World):
         zkapex.write_safetensors(self.here / "x", {"a": [1.0, 2.0], "b": numpy.float32(3)})
         read = zkapex.read_safetensors(self.here / "x")
         self.assertEqual((read["a"].tolist(), read["b"].shape), ([1.0, 2.0], ()))
+        with self.assertRaisesRegex(zkapex.Error, "no tensor is named __metadata__"):
+            zkapex.write_safetensors(self.here / "x", {"__metadata__": numpy.zeros(2)})
+        with self.assertRaisesRegex(zkapex.Error, "cannot write .*no/x: No such file"):
+            zkapex.write_safetensors(self.here / "no" / "x", {})
 
     def test_a_private_file_is_private_from_its_first_byte_on(self):
         from zkapex._safetensors import write_pieces

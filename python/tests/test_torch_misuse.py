@@ -142,6 +142,9 @@ class Refusals(WithClient):
             self.refused(sentence, lambda: zt.register(model, self.deployment, "b", "b", curvature="s.zka"))
             self.refused(sentence, lambda: zt.rehearse(model, self.deployment, "r.zka", lambda *_: None,
                                                        [(model, "s.zka")], window="w"))
+        for wrong in (dict(chunk=0), dict(chunk=-1), dict(samples=0), dict(samples=-1)):
+            self.refused("is a number from 1 up", lambda: zt.saliency(self.model, self.data, self.deployment, **wrong))
+        self.refused("is no regular expression", lambda: zt.Deployment.from_model(self.model, "x.zka", "("))
         self.refused("deployment is a zkapex.Deployment", lambda: zt.saliency(self.model, self.data, "d.zka"),
                      TypeError)
 

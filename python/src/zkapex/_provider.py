@@ -156,7 +156,7 @@ class Request(Handle):
         not_zero(guide_scale=guide_scale, pull=pull)
         rules = dict(pull=pull, progress=progress, distance=distance, distance_removed=distance_removed)
         if guide_from is None and (useless := [name for name, value in rules.items() if value is not None]):
-            raise Error(f"{' and '.join(useless)} say how a guide is followed: give guide_from and guide_base, too")
+            raise Error(f"{'=, '.join(useless)}= without a guide: give guide_from= and guide_base=, too")
         if isinstance(after, Request):
             after = after.path
         given = options(RequestOptions, deployment=deployment.path, output=output, window=window, scores=scores,

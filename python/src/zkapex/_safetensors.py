@@ -48,12 +48,17 @@ def write_pieces(path: PathLike, tensors: Iterable[Piece], *, private: bool = Fa
         size = memoryview(data).nbytes
         header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, at + size]}
         at += size
+    if "__metadata__" in header:
+        raise Error("no tensor is named __metadata__ in a safetensors file")
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     path = Path(path)
     partial = path.with_name(path.name + ".partial")
-    partial.unlink(missing_ok=True)
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    try:
+        partial.unlink(missing_ok=True)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    except OSError as failed:
+        raise Error(f"cannot write {path}: {failed.strerror}") from None
     try:
         with open(descriptor, "wb") as file:
             file.write(struct.pack("<Q", len(text)) + text)

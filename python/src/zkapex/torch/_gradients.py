@@ -49,6 +49,8 @@ def batch_size(batch: Any) -> int:
 
 def limited(loader: Iterable[Any], samples: int | None) -> Iterator[Any]:
     """Batches up to a number of samples in all."""
+    if samples is not None and samples < 1:
+        raise Error(f"samples is a number from 1 up, not {samples}")
     left = samples
     for batch in loader:
         size = batch_size(batch)
@@ -83,6 +85,8 @@ def sample_gradients(model: torch.nn.Module, batch: Any, names: Sequence[str], l
     vectorized: it is taken sample after sample, with a warning that ``vectorize=False``, which does so by plain
     autograd, turns off. Dropout is off; afterwards every module is in the mode that it had.
     """
+    if chunk < 1:
+        raise Error(f"chunk is a number from 1 up, not {chunk}")
     loss = loss or default_loss
     model = unwrapped(model)
     covered = parameters_by_name(model, names)
