@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy
 
-from ._library import Buffer, CurvatureOptions, Error, Handle, PathLike, Session, expect, not_zero, options, session_or_default
+from ._library import (Buffer, CurvatureOptions, Error, Handle, PathLike, Session, expect, not_zero, options,
+                       session_or_default)
 from ._provider import Deployment
 
 _TYPES = {numpy.dtype("float32"): 1, numpy.dtype("float64"): 2}

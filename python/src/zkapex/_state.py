@@ -19,7 +19,9 @@ class State:
     """Where a client's checkpoint is, and its covered weights as they were registered, updated or unlearned last."""
 
     def __init__(self, folder: PathLike) -> None:
-        path = Path(folder) / "secret.zka"
+        # An accepted attempt whose settling was interrupted is the state already.
+        path = Path(folder) / "settling" / "secret.zka"
+        path = path if path.exists() else Path(folder) / "secret.zka"
         raw, begin = _open(path)
         self.model_file = _model_file(raw, begin)
         self.deployment = Deployment(Path(folder) / "deployment.zka")

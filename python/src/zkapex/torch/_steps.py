@@ -159,8 +159,8 @@ def _check_is_clients(model: torch.nn.Module, state: State, discard_changes: boo
         if not torch.equal(tensor_of(piece).to(tensors[name].dtype), tensors[name].cpu()):
             changed.append(name)
     if changed:
-        raise Error(f"the model is not the client's, tensor '{changed[0]}' differs: if it has learned on, prove that by "
-                    "update first; discard_changes=True puts the client's weights in its place")
+        raise Error(f"the model is not the client's, tensor '{changed[0]}' differs: if it has learned on, prove that "
+                    "by update first; discard_changes=True puts the client's weights in its place")
 
 
 def update(model: torch.nn.Module, client: Client | PathLike, output: PathLike, *,
