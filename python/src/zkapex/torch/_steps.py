@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import os
 import re
 import secrets
 import tempfile
@@ -65,15 +67,20 @@ def _base_file(base: torch.nn.Module | PathLike | None) -> Iterator[PathLike | N
 
 
 def _remove_unused(folder: Path) -> None:
-    """Checkpoints of attempts that came to nothing: written here, and not referred to any more."""
+    """Checkpoints of attempts that came to nothing: written here, and not referred to any more. What cannot be removed
+    now, the next step removes."""
     ours = re.compile(re.escape(folder.name) + r"(-updated)?-[0-9a-f]{16}\.safetensors")
+    directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
+        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)  # as the library does: no step is working with one
         used = checkpoints_in_use(folder)
-    except Error:  # a pending attempt that is damaged: what it refers to is not known
-        return
-    for file in folder.parent.iterdir():
-        if ours.fullmatch(file.name) and file.name not in used:
-            file.unlink()
+        for file in folder.parent.iterdir():
+            if ours.fullmatch(file.name) and file.name not in used:
+                file.unlink()
+    except (OSError, Error):  # in use, or a pending attempt is damaged: what it refers to is not known
+        pass
+    finally:
+        os.close(directory)
 
 
 def register(model: torch.nn.Module, deployment: Deployment, client: str, folder: PathLike, *, curvature: PathLike,
