@@ -197,8 +197,10 @@ if(ZKAPEX_TESTS)
     foreach(candidate ${Python3_EXECUTABLE} /usr/bin/python3)
       execute_process(COMMAND ${candidate} -c "import numpy" RESULT_VARIABLE lacks_numpy ERROR_QUIET)
       if(lacks_numpy STREQUAL 0)
-        add_test(NAME python COMMAND ${candidate} ${PROJECT_SOURCE_DIR}/python/tests/test_numpy.py
-          ${library} $<TARGET_FILE:zkapex>)
+        foreach(kind numpy misuse)
+          add_test(NAME python_${kind} COMMAND ${candidate} ${PROJECT_SOURCE_DIR}/python/tests/test_${kind}.py
+            ${library} $<TARGET_FILE:zkapex>)
+        endforeach()
         break()
       endif()
     endforeach()

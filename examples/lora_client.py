@@ -48,6 +48,7 @@ assert ledger.admit(client.registration)
 
 # A window: what the proof is about is the merged model, and the adapter is split off again to learn on.
 request = zt.Request.make(deployment, "psi.zka", window="2026-11", scores="scores.safetensors", ratio="0.02")
+ledger.publish(request)
 proof = zt.unlearn(model, client, request)
 verdict = ledger.verify(request, proof.data)
 client.settle(accepted=verdict.accepted)

@@ -18,7 +18,7 @@ model.load_state_dict(theta0.state_dict())
 model.classifier.bias.data += 0.01  # what the client has learned
 forget, personal = ({"pixel_values": torch.randn(8, 3, 16, 16), "labels": torch.arange(8) % 3} for _ in range(2))
 
-# The ten lines.
+# The eleven lines.
 zt.save(theta0, "theta0.safetensors")
 deployment = zt.Deployment.from_model(theta0, "deployment.zka", block=16)
 zt.fisher(model, [personal], deployment, "store.zka")
@@ -27,6 +27,7 @@ ledger = zt.Ledger("ledger", deployment, base="theta0.safetensors")
 assert ledger.admit(client.registration)
 zt.save_scores(zt.saliency(theta0, [forget], deployment), "scores.safetensors")
 request = zt.Request.make(deployment, "psi.zka", window="2026-11", scores="scores.safetensors", ratio="0.02")
+ledger.publish(request)
 verdict = ledger.verify(request, zt.unlearn(model, client, request).data)
 client.settle(accepted=verdict.accepted)
 

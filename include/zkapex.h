@@ -20,7 +20,10 @@
  * exits, prints, or installs a handler for signals. A step that fails or is cancelled leaves no half-written file.
  *
  * Handles.  Those that a function gives are freed by zkapex_free. A handle that is NULL or of another kind is an error;
- * one that was freed is not detected reliably. A handle of one session may be used with another.
+ * one that was freed is not detected reliably. A handle of one session may be used with another. No call begins with a
+ * handle that is freed, or that another thread may be freeing. One that is freed while a call works with it, by another
+ * thread or by the progress function, is freed when that call returns: its verdict holds, and a session's texts are
+ * gone then.
  *
  * Threads.  One session is used by one thread at a time; a second one that tries is told ZKAPEX_BUSY, and so is a
  * progress function that calls back with its own session. Different sessions work in parallel. Deployments and requests
@@ -77,7 +80,7 @@ typedef int (*zkapex_progress)(void* user, const char* stage, uint64_t done, uin
 
 typedef struct zkapex_session_options {
   size_t size;
-  unsigned threads;  /* 0: one for each processor */
+  unsigned threads;  /* at most 1024; 0: one for each processor */
   uint64_t memory;   /* bytes that decide how work is cut; 0: 640 MiB */
   const char* cache; /* folder of generators; NULL: as the command chooses; "": none */
   zkapex_progress progress;
@@ -268,7 +271,13 @@ ZKAPEX_API zkapex_status zkapex_admit(zkapex_session* session, const zkapex_prov
 ZKAPEX_API zkapex_status zkapex_admit_update(zkapex_session* session, const zkapex_provider* provider,
                                              zkapex_buffer file);
 
-/* A proof that a client handed in. Accepted, the ledger moves on. */
+/* Notes a request in the ledger: right before anybody outside sees it, and after the first client was admitted, which
+ * makes the ledger. Proofs that start from a registration or an update that is admitted later are rejected (`order`): a
+ * client that knows the request can choose a model that it changes little. The same request again changes nothing. */
+ZKAPEX_API zkapex_status zkapex_publish(zkapex_session* session, const zkapex_provider* provider,
+                                        const zkapex_request* request);
+
+/* A proof that a client handed in. Accepted, the ledger moves on. A request that was not published is from now on. */
 ZKAPEX_API zkapex_status zkapex_verify(zkapex_session* session, const zkapex_provider* provider,
                                        const zkapex_request* request, zkapex_buffer proof);
 
@@ -289,8 +298,9 @@ typedef struct zkapex_receipt_options {
 } zkapex_receipt_options;
 
 /* That an entry is in a log, offline, and what it says: `zkapex audit receipt`. ZKAPEX_REJECTED: the receipt proves
- * nothing. What a logged verdict says is in `result`, "PASSED" or "FAILED": a receipt of a rejection is as good as one
- * of an acceptance. `provider_checked` is true where the verdict is signed by the provider that `deployment` names. */
+ * nothing, because it is damaged, or is none at all, or that of the deployment is; `detail` says why. What a logged
+ * verdict says is in `result`, "PASSED" or "FAILED": a receipt of a rejection is as good as one of an acceptance.
+ * `provider_checked` is true where the verdict is signed by the provider that `deployment` names. */
 ZKAPEX_API zkapex_status zkapex_receipt_check(zkapex_session* session, const zkapex_receipt_options* options);
 
 #ifdef __cplusplus

@@ -124,6 +124,7 @@ def serve(grid: Grid, context: Context) -> None:
     zt.save_scores(zt.saliency(theta0, [data(1)], deployment), folder / "scores.safetensors")
     request = zt.Request.make(deployment, folder / "psi.zka", window="round-2", scores=folder / "scores.safetensors",
                               ratio="0.05")
+    ledger.publish(request)
     proofs = ask("unlearn", FILES[2:])
     verdicts = ledger.verify_batch(request, [answer["file"] for answer in proofs.values()])
     print(f"{sum(map(bool, verdicts))} of {len(proofs)} proofs are accepted")

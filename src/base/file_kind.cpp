@@ -37,11 +37,12 @@ bool is_safetensors(ByteView start) {
 
 std::string_view kind_of_file(ByteView file) {
   const ByteView start = file.first(std::min<size_t>(file.size(), 4096));
+  // Before the magics: a header's length may begin with the two bytes of a pickle or of a gzip file.
+  if (is_safetensors(start)) return "a checkpoint";
   for (const Magic& magic : kMagics) {
     if (start.size() >= magic.bytes.size() && std::ranges::equal(view(magic.bytes), start.first(magic.bytes.size())))
       return magic.kind;
   }
-  if (is_safetensors(start)) return "a checkpoint";
   const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
   if (!text.starts_with('{')) return "";
   if (text.find("\"zkapex-splits\"") != std::string_view::npos) return "a split file";

@@ -23,6 +23,14 @@ TEST(FileKind, ToldByTheFirstBytes) {
   EXPECT_EQ(kind_of_file({}), "");
 }
 
+TEST(FileKind, ALengthThatLooksLikeAMagicIsALength) {
+  using namespace std::string_view_literals;
+  EXPECT_EQ(kind_of_file(bytes("\x80\x02\0\0\0\0\0\0{\"fc1\""sv)), "a checkpoint");
+  EXPECT_EQ(kind_of_file(bytes("\x1f\x8b\x01\0\0\0\0\0{\"fc1\""sv)), "a checkpoint");
+  EXPECT_TRUE(kind_of_file(bytes("\x80\x02}q\0(X\x05\0\0\0"sv)).starts_with("a Python pickle"));
+  EXPECT_EQ(kind_of_file(bytes("\x1f\x8b\x08\0\0\0\0\0\x02\x03"sv)), "a gzip file");
+}
+
 TEST(FileKind, SaysWhatItIsAndWhatItIsNot) {
   EXPECT_EQ(wrong_kind(bytes("ZKAPEXDP"), "a mask").message, "this is a deployment, not a mask");
   EXPECT_EQ(wrong_kind(bytes("noise"), "a mask").message, "this is not a mask");

@@ -7,6 +7,8 @@ namespace zkapex::capi {
 
 namespace {
 
+constexpr unsigned kMostThreads = 1024;  // as the commands have it
+
 // Of a session that could not be made, or was none: there is no other place for it.
 thread_local std::string without_session;
 
@@ -39,6 +41,8 @@ Status open_session(const zkapex_session_options* given, zkapex_session** out) {
   if (given != nullptr) {
     ZKAPEX_TRY(options, take(given));
   }
+  if (options.threads > kMostThreads)
+    return error("{} threads are too many: at most {}, and 0 for one per processor", options.threads, kMostThreads);
   auto session = std::make_unique<zkapex_session>(options.threads);
   WorkSettings& settings = session->settings;
   settings.pool = &session->pool;
@@ -79,9 +83,15 @@ Status check_handle(const void* handle, Kind kind) {
   return Done{};
 }
 
+Result<Use> use(const void* handle, Kind kind) {
+  ZKAPEX_CHECK(check_handle(handle, kind));
+  return Use(static_cast<const Handle*>(handle));
+}
+
 zkapex_status call(zkapex_session* session, const std::function<Result<Answer>()>& body) {
-  if (const Status valid = check_handle(session, Kind::kSession); !valid) {
-    without_session = valid.error().message;
+  const Result<Use> used = use(session, Kind::kSession);
+  if (!used) {
+    without_session = used.error().message;
     return ZKAPEX_ERROR;
   }
   if (session->busy.exchange(true)) return ZKAPEX_BUSY;
@@ -146,21 +156,6 @@ const char* zkapex_report(const zkapex_session* session) {
 
 void zkapex_free(void* handle) {
   if (handle == nullptr) return;
-  auto& kind = static_cast<zkapex::capi::Handle*>(handle)->kind;
-  switch (std::exchange(kind, Kind::kNone)) {
-    case Kind::kSession:
-      delete static_cast<zkapex_session*>(handle);
-      break;
-    case Kind::kDeployment:
-      delete static_cast<zkapex_deployment*>(handle);
-      break;
-    case Kind::kRequest:
-      delete static_cast<zkapex_request*>(handle);
-      break;
-    case Kind::kCurvature:
-      delete static_cast<zkapex_curvature*>(handle);
-      break;
-    case Kind::kNone:
-      break;
-  }
+  auto* freed = static_cast<zkapex::capi::Handle*>(handle);
+  if (freed->kind.exchange(Kind::kNone) != Kind::kNone) freed->release();
 }

@@ -110,9 +110,12 @@ TEST_F(CApi, ALedgerIsOfTheDeployment) {
   ASSERT_TRUE(Ledger::open_or_create(ledger, world_->deployment).ok());
   EXPECT_NE(refusal(zkapex_verify(session_, &provider, request, {"x", 1})).find("the mask was made for deployment"),
             std::string::npos);
+  EXPECT_NE(refusal(zkapex_publish(session_, &provider, request)).find("the mask was made for deployment"),
+            std::string::npos);
   provider.deployment = deployment;
   EXPECT_EQ(refusal(zkapex_verify(session_, &provider, request, {"x", 1})),
             ledger + " is the ledger of another deployment");
+  EXPECT_EQ(refusal(zkapex_publish(session_, &provider, request)), ledger + " is the ledger of another deployment");
   zkapex_free(request);
   zkapex_free(deployment);
 }
@@ -223,6 +226,79 @@ TEST_F(CApi, ASessionIsOfOneThreadAtATime) {
   EXPECT_EQ(zkapex_describe(reentry.session, deployment_), ZKAPEX_OK);
   EXPECT_STREQ(zkapex_error_text(reentry.session), "");
   zkapex_free(reentry.session);
+}
+
+TEST_F(CApi, ASessionHasNotTooManyThreads) {
+  zkapex_session_options options{};
+  options.size = sizeof options;
+  options.threads = 1025;
+  zkapex_session* session = nullptr;
+  EXPECT_EQ(zkapex_session_new(&options, &session), ZKAPEX_ERROR);
+  EXPECT_STREQ(zkapex_error_text(nullptr), "1025 threads are too many: at most 1024, and 0 for one per processor");
+  zkapex_free(session);
+}
+
+// Frees what the call works with; the handles are nobody's any more, and the call goes on.
+struct Freed {
+  zkapex_session *session = nullptr, *other = nullptr;
+  zkapex_deployment* deployment = nullptr;
+  zkapex_request* request = nullptr;
+  int calls = 0;
+  std::vector<std::string> said;
+};
+int free_all(void* user, const char* /*stage*/, uint64_t /*done*/, uint64_t /*total*/) {
+  auto* freed = static_cast<Freed*>(user);
+  if (freed->calls++ > 0) return 0;
+  for (void* handle : {static_cast<void*>(freed->deployment), static_cast<void*>(freed->request)}) {
+    zkapex_free(handle);
+    zkapex_describe(freed->other, handle);
+    freed->said.emplace_back(zkapex_error_text(freed->other));
+  }
+  zkapex_free(freed->session);
+  zkapex_describe(freed->session, nullptr);
+  freed->said.emplace_back(zkapex_error_text(nullptr));
+  return 0;
+}
+
+TEST_F(CApi, WhatIsFreedInACallLivesUntilItReturns) {
+  const std::string ledger = at("freed-ledger"), base = world_->base_file().string();
+  Freed freed;
+  freed.other = session_;
+  zkapex_session_options options{};
+  options.size = sizeof options;
+  options.progress = free_all;
+  options.user = &freed;
+  ASSERT_EQ(zkapex_session_new(&options, &freed.session), ZKAPEX_OK);
+  ASSERT_EQ(zkapex_deployment_open(session_, at("deployment.zka").c_str(), &freed.deployment), ZKAPEX_OK);
+  ASSERT_EQ(zkapex_request_open(session_, at("psi.zka").c_str(), freed.deployment, &freed.request), ZKAPEX_OK);
+  ASSERT_TRUE(Ledger::open_or_create(ledger, world_->deployment).ok());
+  const zkapex_provider provider{sizeof(zkapex_provider), ledger.c_str(), freed.deployment, base.c_str()};
+  EXPECT_EQ(zkapex_verify(freed.session, &provider, freed.request, {"no proof", 8}), ZKAPEX_REJECTED);
+  EXPECT_GT(freed.calls, 0);
+  EXPECT_EQ(freed.said,
+            (std::vector<std::string>{"a curvature writer is needed, and the handle is no handle of this library",
+                                      "a curvature writer is needed, and the handle is no handle of this library",
+                                      "a session is needed, and the handle is no handle of this library"}));
+}
+
+TEST_F(CApi, ARequestIsPublishedOnce) {
+  const std::string ledger = at("publishing-ledger"), base = world_->base_file().string();
+  const zkapex_provider provider{sizeof(zkapex_provider), ledger.c_str(), deployment_, base.c_str()};
+  zkapex_request* request = nullptr;
+  ASSERT_EQ(zkapex_request_open(session_, at("psi.zka").c_str(), deployment_, &request), ZKAPEX_OK);
+  EXPECT_NE(refusal(zkapex_publish(session_, &provider, request)).find("is no ledger"), std::string::npos);
+  ASSERT_TRUE(Ledger::open_or_create(ledger, world_->deployment).ok());
+  EXPECT_EQ(zkapex_publish(session_, &provider, request), ZKAPEX_OK) << zkapex_error_text(session_);
+  EXPECT_NE(std::string(zkapex_report(session_)).find(R"("published_before":false)"), std::string::npos);
+  EXPECT_EQ(zkapex_publish(session_, &provider, request), ZKAPEX_OK);
+  EXPECT_NE(std::string(zkapex_report(session_)).find(R"("published_before":true)"), std::string::npos);
+  // Whoever registers now does so with the request in sight.
+  const Bytes registration = *read_file(at("alice/registration.zka"), size_t{1} << 20);
+  const Bytes proof = *read_file(at("alice/proof.zka"), size_t{1} << 20);
+  ASSERT_EQ(zkapex_admit(session_, &provider, {registration.data(), registration.size()}), ZKAPEX_OK);
+  EXPECT_EQ(zkapex_verify(session_, &provider, request, {proof.data(), proof.size()}), ZKAPEX_REJECTED);
+  EXPECT_NE(std::string(zkapex_report(session_)).find(R"("reason":"order")"), std::string::npos);
+  zkapex_free(request);
 }
 
 }  // namespace

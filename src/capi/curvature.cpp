@@ -60,10 +60,10 @@ Result<StoreWriter> open_writer(const Path& output, const StoreHeader& header, c
   return StoreWriter::open(output, header, to_hex(never_again), true);
 }
 
-Status check_open(const zkapex_curvature* curvature) {
-  ZKAPEX_CHECK(check_handle(curvature, Kind::kCurvature));
+Result<Use> use_open(const zkapex_curvature* curvature) {
+  ZKAPEX_TRY(Use used, use(curvature, Kind::kCurvature));
   if (curvature->finished) return error("the store is finished already");
-  return Done{};
+  return used;
 }
 
 Result<Answer> append(zkapex_session& session, zkapex_curvature& curvature, uint64_t count,
@@ -139,7 +139,7 @@ zkapex_status zkapex_curvature_open(zkapex_session* session, const zkapex_curvat
   return call(session, [&]() -> Result<Answer> {
     ZKAPEX_CHECK(check_place(out));
     ZKAPEX_TRY(const zkapex_curvature_options options, take(given));
-    ZKAPEX_CHECK(check_handle(options.deployment, Kind::kDeployment));
+    ZKAPEX_TRY(const Use used, use(options.deployment, Kind::kDeployment));
     ZKAPEX_TRY(const Path output, required(options.output, "the output"));
     ZKAPEX_TRY(const Damping damping, damping_of(options));
     ZKAPEX_CHECK(check_output(output, options.force != 0));
@@ -157,7 +157,7 @@ zkapex_status zkapex_curvature_open(zkapex_session* session, const zkapex_curvat
 zkapex_status zkapex_curvature_blocks(zkapex_session* session, zkapex_curvature* curvature, zkapex_type type,
                                       zkapex_buffer data, uint64_t count) {
   return call(session, [&]() -> Result<Answer> {
-    ZKAPEX_CHECK(check_open(curvature));
+    ZKAPEX_TRY(const Use used, use_open(curvature));
     return take_blocks(*session, *curvature, type, data, count);
   });
 }
@@ -165,14 +165,14 @@ zkapex_status zkapex_curvature_blocks(zkapex_session* session, zkapex_curvature*
 zkapex_status zkapex_curvature_gradients(zkapex_session* session, zkapex_curvature* curvature, zkapex_type type,
                                          zkapex_buffer data, uint64_t samples, uint64_t width, uint64_t stride) {
   return call(session, [&]() -> Result<Answer> {
-    ZKAPEX_CHECK(check_open(curvature));
+    ZKAPEX_TRY(const Use used, use_open(curvature));
     return take_gradients(*session, *curvature, type, data, samples, width, stride);
   });
 }
 
 zkapex_status zkapex_curvature_finish(zkapex_session* session, zkapex_curvature* curvature) {
   return call(session, [&]() -> Result<Answer> {
-    ZKAPEX_CHECK(check_open(curvature));
+    ZKAPEX_TRY(const Use used, use_open(curvature));
     ZKAPEX_CHECK(curvature->writer.finish());
     curvature->finished = true;
     return Answer{

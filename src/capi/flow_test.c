@@ -223,6 +223,8 @@ static void enroll(const zkapex_provider* provider) {
 }
 
 static void unlearn(const zkapex_provider* provider, const zkapex_request* request) {
+  DONE(zkapex_publish(session, provider, request));
+  CHECK(says("\"window\":\"w1\"") && says("\"published_before\":false"));
   zkapex_unlearn_options options = {.size = sizeof options, .client = at("alice"), .request = at("psi.zka")};
   CHECK(refused(zkapex_unlearn(session, &options), "--proof"));
   options.dry_run = 1;
@@ -276,7 +278,9 @@ static void settle_update(const zkapex_provider* provider) {
 /* Of the log that the test has written there. */
 static void check_receipts(void) {
   zkapex_receipt_options options = {.size = sizeof options, .policy = at("policy")};
-  CHECK(refused(zkapex_receipt_check(session, &options), "this is no receipt"));
+  CHECK(refused(zkapex_receipt_check(session, &options), "the receipt is NULL"));
+  options.receipt = (zkapex_buffer){"hello", 5};
+  CHECK(zkapex_receipt_check(session, &options) == ZKAPEX_REJECTED && says("\"detail\":\"this is no receipt"));
   void* verdict = read_whole(at("verdict.tlog-proof"), &options.receipt);
   DONE(zkapex_receipt_check(session, &options));
   CHECK(says("\"statement\":\"verdict\"") && says("\"result\":\"PASSED\"") && says("\"provider_checked\":false"));

@@ -1,10 +1,12 @@
-// What is behind the handles of zkapex.h. Each begins with its kind, so that one handle is not taken for another.
+// What is behind the handles of zkapex.h. Each has its kind, so that one handle is not taken for another, and how many
+// hold it, so that one that is freed while a call uses it goes when that call returns.
 #pragma once
 
 #include <zkapex.h>
 
 #include <atomic>
 #include <memory>
+#include <utility>
 
 #include "curvature/build.h"
 #include "parties/work.h"
@@ -24,11 +26,36 @@ enum class Kind : uint64_t {
 
 struct Handle {
   explicit Handle(Kind k) : kind(k) {}
-  Kind kind;
+  virtual ~Handle() = default;
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  void hold() const { holders.fetch_add(1); }
+  void release() const {
+    if (holders.fetch_sub(1) == 1) delete this;
+  }
+
+  std::atomic<Kind> kind;
+  mutable std::atomic<uint32_t> holders{1};  // whoever made it, until zkapex_free, and the calls that use it
+};
+
+// While a call uses a handle.
+class Use {
+ public:
+  explicit Use(const Handle* handle) : handle_(handle) { handle_->hold(); }
+  ~Use() {
+    if (handle_ != nullptr) handle_->release();
+  }
+  Use(Use&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Use& operator=(Use&&) = delete;
+
+ private:
+  const Handle* handle_;
 };
 
 // An error unless it is one of that kind.
 [[nodiscard]] Status check_handle(const void* handle, Kind kind);
+[[nodiscard]] Result<Use> use(const void* handle, Kind kind);
 
 }  // namespace zkapex::capi
 

@@ -75,14 +75,15 @@ Result<Bytes, Rejection> handed_in(ByteView file, size_t longest) {
 }
 
 struct Provider {
+  Use use;
   const Deployment* deployment;
   Path ledger, base;
 
   static Result<Provider> take_from(const zkapex_provider* given) {
     ZKAPEX_TRY(const zkapex_provider provider, take(given));
-    ZKAPEX_CHECK(check_handle(provider.deployment, Kind::kDeployment));
+    ZKAPEX_TRY(Use use, capi::use(provider.deployment, Kind::kDeployment));
     ZKAPEX_TRY(Path ledger, required(provider.ledger, "the ledger"));
-    return Provider{&provider.deployment->deployment, std::move(ledger), optional(provider.base)};
+    return Provider{std::move(use), &provider.deployment->deployment, std::move(ledger), optional(provider.base)};
   }
 };
 
@@ -100,12 +101,18 @@ Result<Answer> admit_with(const zkapex_session& session, const zkapex_provider* 
   return Answer{as_json(*provider.deployment, admission), admission.rejection.has_value()};
 }
 
-Result<std::vector<Judgement>> judge_all(const zkapex_session& session, const Provider& provider, const Mask& mask,
-                                         std::span<const zkapex_buffer> proofs) {
-  ZKAPEX_TRY(const Ledger ledger, Ledger::open(provider.ledger));
+// Where requests are published and answered.
+Result<Ledger> open_ledger(const Provider& provider, const Mask& mask) {
+  ZKAPEX_TRY(Ledger ledger, Ledger::open(provider.ledger));
   if (ledger.deployment().digest() != provider.deployment->digest())
     return error("{} is the ledger of another deployment", provider.ledger.string());
   ZKAPEX_CHECK(mask.check_for(ledger.deployment()));
+  return ledger;
+}
+
+Result<std::vector<Judgement>> judge_all(const zkapex_session& session, const Provider& provider, const Mask& mask,
+                                         std::span<const zkapex_buffer> proofs) {
+  ZKAPEX_TRY(const Ledger ledger, open_ledger(provider, mask));
   ZKAPEX_TRY(const size_t longest, longest_proof_file(ledger.deployment(), mask));
   std::vector<Submission> submissions;
   for (const zkapex_buffer& proof : proofs) {
@@ -157,7 +164,12 @@ using namespace zkapex;
 using namespace zkapex::capi;
 
 zkapex_status zkapex_describe(zkapex_session* session, const void* handle) {
-  return call(session, [&] { return describe_handle(handle); });
+  return call(session, [&]() -> Result<Answer> {
+    const Kind kind = handle == nullptr ? Kind::kNone : static_cast<const Handle*>(handle)->kind.load();
+    const bool described = kind == Kind::kDeployment || kind == Kind::kRequest;
+    ZKAPEX_TRY(const Use used, use(handle, described ? kind : Kind::kCurvature));
+    return describe_handle(handle);
+  });
 }
 
 zkapex_status zkapex_deploy(zkapex_session* session, const zkapex_deploy_options* given) {
@@ -197,12 +209,22 @@ zkapex_status zkapex_request_open(zkapex_session* session, const char* path, con
   return call(session, [&]() -> Result<Answer> {
     ZKAPEX_CHECK(check_place(out));
     ZKAPEX_TRY(const Path file, required(path, "the request's file"));
-    ZKAPEX_CHECK(check_handle(deployment, Kind::kDeployment));
+    ZKAPEX_TRY(const Use used, use(deployment, Kind::kDeployment));
     ZKAPEX_TRY(Mask mask, read_mask(file, deployment->deployment));
     auto handle = std::make_unique<zkapex_request>(std::move(mask), deployment->deployment.layout().coordinates());
     ZKAPEX_TRY(Answer answer, describe_handle(handle.get()));
     *out = handle.release();
     return answer;
+  });
+}
+
+zkapex_status zkapex_publish(zkapex_session* session, const zkapex_provider* given, const zkapex_request* request) {
+  return call(session, [&]() -> Result<Answer> {
+    ZKAPEX_TRY(const Provider provider, Provider::take_from(given));
+    ZKAPEX_TRY(const Use used, use(request, Kind::kRequest));
+    ZKAPEX_TRY(const Ledger ledger, open_ledger(provider, request->mask));
+    ZKAPEX_TRY(const bool first, ledger.publish(request->mask));
+    return Answer{published_as_json(request->mask, first)};
   });
 }
 
@@ -231,7 +253,7 @@ zkapex_status zkapex_verify(zkapex_session* session, const zkapex_provider* give
                             zkapex_buffer proof) {
   return call(session, [&]() -> Result<Answer> {
     ZKAPEX_TRY(const Provider provider, Provider::take_from(given));
-    ZKAPEX_CHECK(check_handle(request, Kind::kRequest));
+    ZKAPEX_TRY(const Use used, use(request, Kind::kRequest));
     ZKAPEX_TRY(const std::vector<Judgement> judgements, judge_all(*session, provider, request->mask, {&proof, 1}));
     const Judgement& judgement = judgements.front();
     return Answer{as_json(*provider.deployment, request->mask, judgement), judgement.rejection.has_value()};
@@ -242,7 +264,7 @@ zkapex_status zkapex_verify_batch(zkapex_session* session, const zkapex_provider
                                   const zkapex_buffer* proofs, size_t count, zkapex_status* verdicts) {
   return call(session, [&]() -> Result<Answer> {
     ZKAPEX_TRY(const Provider provider, Provider::take_from(given));
-    ZKAPEX_CHECK(check_handle(request, Kind::kRequest));
+    ZKAPEX_TRY(const Use used, use(request, Kind::kRequest));
     if (proofs == nullptr || count == 0) return error("there are no proofs");
     ZKAPEX_TRY(const std::vector<Judgement> judgements, judge_all(*session, provider, request->mask, {proofs, count}));
     size_t rejected = 0;

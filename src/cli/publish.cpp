@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "cli/work.h"
 #include "parties/ledger.h"
+#include "parties/verdict_values.h"
 
 namespace zkapex::cli {
 
@@ -21,11 +22,9 @@ Result<Outcome> run_publish(const PublishOptions& options) {
   ZKAPEX_TRY(const Ledger ledger, Ledger::open(options.ledger));
   ZKAPEX_TRY(const Mask mask, read_mask(options.mask, ledger.deployment()));
   ZKAPEX_TRY(const bool first, ledger.publish(mask));
-  Report report{.headline = fmt::format("{}: window {} {}", options.ledger.string(), in_quotes(mask.window),
-                                        first ? "is published from now on" : "was published before")};
-  report.values["window"] = mask.window;
-  report.values["mask"] = to_hex(mask.digest());
-  report.values["published_before"] = !first;
+  const Report report{.headline = fmt::format("{}: window {} {}", options.ledger.string(), in_quotes(mask.window),
+                                              first ? "is published from now on" : "was published before"),
+                      .values = published_as_json(mask, first)};
   report.print(options.common.json);
   return Outcome::kDone;
 }

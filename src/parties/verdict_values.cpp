@@ -61,6 +61,10 @@ nlohmann::ordered_json as_json(const Deployment& deployment, const Mask& mask, c
   return out;
 }
 
+nlohmann::ordered_json published_as_json(const Mask& mask, bool first) {
+  return {{"window", mask.window}, {"mask", to_hex(mask.digest())}, {"published_before", !first}};
+}
+
 nlohmann::ordered_json as_json(const Deployment& deployment, const Admission& admission) {
   nlohmann::ordered_json out;
   out["verdict"] = admission.rejection ? "rejected" : "accepted";

@@ -19,6 +19,8 @@ namespace zkapex {
 void put_rejection(const Rejection& rejection, nlohmann::ordered_json& out);
 [[nodiscard]] nlohmann::ordered_json as_json(const Deployment& deployment, const Mask& mask,
                                              const Judgement& judgement);
+// Of a request that the ledger knows from now on, or knew before.
+[[nodiscard]] nlohmann::ordered_json published_as_json(const Mask& mask, bool first);
 [[nodiscard]] nlohmann::ordered_json as_json(const Deployment& deployment, const Admission& admission);
 [[nodiscard]] nlohmann::ordered_json as_json(const Deployment& deployment, const UpdateAdmission& admission);
 

@@ -116,6 +116,18 @@ TEST_F(CheckpointTest, SaysWhatAFileOfAnotherKindIs) {
   expect_refused("splits.json", "splits.json: this is a split file, not a checkpoint");
 }
 
+TEST_F(CheckpointTest, AHeaderOfThisLengthIsNoPickle) {
+  std::string header = R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})";
+  header.resize(640, ' ');  // whose length begins with the bytes 80 02
+  write_text("640.safetensors", std::string("\x80\x02\0\0\0\0\0\0", 8) + header + "\x01\x02");
+  const auto opened = Checkpoint::open(folder_ / "640.safetensors");
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  EXPECT_EQ(*opened->tensors().front().integers(), (std::vector<int64_t>{1, 2}));
+  // A pickle, as PyTorch wrote them before it wrote zip archives.
+  write_text("old.pt", std::string("\x80\x02\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.", 15));
+  expect_refused("old.pt", "this is a Python pickle");
+}
+
 TEST_F(CheckpointTest, BranchesInAFolderArePartOfTheModel) {
   write_tensors("model.safetensors", {"a", "z"});
   write_tensors(kBranchesFile, {"m"});

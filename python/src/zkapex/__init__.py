@@ -9,6 +9,7 @@ prove it, the provider verifies:
 >>> ledger = zkapex.Ledger("ledger", deployment, base="theta0.safetensors")
 >>> ledger.admit(client.registration)
 >>> request = zkapex.Request.make(deployment, "psi.zka", window="2026-11", scores="S.safetensors", ratio="0.04")
+>>> ledger.publish(request)
 >>> client.unlearn(request, "unlearned.safetensors", "proof.zka")
 >>> verdict = ledger.verify(request, "proof.zka")
 >>> client.settle(accepted=verdict.accepted)

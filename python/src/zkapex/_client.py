@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 from ._library import (PathLike, RegisterOptions, Session, SettleOptions, UnlearnOptions, UpdateOptions, options,
                        session_or_default)
-from ._provider import Deployment, Request
+from ._provider import Deployment, Request, Verdict
 
 
 class Client:
@@ -31,6 +32,8 @@ class Client:
         >>> bob = zkapex.Client.register(deployment, "theta.safetensors", "store.zka", "bob", "bob",
         ...                              base="theta0.safetensors")
         """
+        if not isinstance(deployment, (Deployment, str, os.PathLike)):
+            raise TypeError(f"deployment is a zkapex.Deployment or a path, not a {type(deployment).__name__}")
         path = deployment.path if isinstance(deployment, Deployment) else deployment
         given = options(RegisterOptions, deployment=path, model=model, curvature=curvature, base=base, client=client,
                         output=folder, force=force)
@@ -43,22 +46,22 @@ class Client:
         return self.folder / "registration.zka"
 
     def unlearn(self, request: Request | PathLike, model_output: PathLike, proof_output: PathLike, *,
-                model: PathLike | None = None, curvature: PathLike | None = None, max_guide: Union[str, float] = "0.5",
+                model: PathLike | None = None, curvature: PathLike | None = None, max_guide: str | float = "0.5",
                 force: bool = False, session: Session | None = None) -> dict[str, Any]:
         """Applies a request and proves it: ``zkapex unlearn``. The state stays where it is until it is settled."""
-        given = options(UnlearnOptions, client=self.folder, request=_path(request), model_output=model_output,
+        given = options(UnlearnOptions, client=self.folder, request=path_of(request), model_output=model_output,
                         proof_output=proof_output, model=model, curvature=curvature, max_guide=max_guide, force=force)
         return session_or_default(session).call("unlearn", given)[1]
 
     def try_request(self, request: Request | PathLike, model_output: PathLike | None = None, *,
                     model: PathLike | None = None, curvature: PathLike | None = None,
-                    max_guide: Union[str, float] = "0.5", session: Session | None = None) -> dict[str, Any]:
+                    max_guide: str | float = "0.5", session: Session | None = None) -> dict[str, Any]:
         """What a request would do, without a proof: ``zkapex unlearn --dry-run``.
 
         >>> client.try_request("psi.zka")["rules_hold"]
         True
         """
-        given = options(UnlearnOptions, client=self.folder, request=_path(request), model_output=model_output,
+        given = options(UnlearnOptions, client=self.folder, request=path_of(request), model_output=model_output,
                         model=model, curvature=curvature, max_guide=max_guide, dry_run=True)
         return session_or_default(session).call("unlearn", given)[1]
 
@@ -69,13 +72,19 @@ class Client:
                         force=force)
         return session_or_default(session).call("update", given)[1]
 
-    def settle(self, *, accepted: bool, update: bool = False, window: str | None = None, sent: PathLike | None = None,
-               all: bool = False, session: Session | None = None) -> dict[str, Any]:
+    def settle(self, *, accepted: bool | Verdict, update: bool = False, window: str | None = None,
+               sent: PathLike | None = None, all: bool = False, session: Session | None = None) -> dict[str, Any]:
         """Takes over what the provider said about a window or an update: ``zkapex settle``."""
+        accepted = accepted.accepted if isinstance(accepted, Verdict) else accepted
+        if not isinstance(accepted, bool):
+            raise TypeError(f"accepted is True, False or a Verdict, not {accepted!r}")
         given = options(SettleOptions, client=self.folder, accepted=accepted, rejected=not accepted, update=update,
                         window=window, sent=sent, all=all)
         return session_or_default(session).call("settle", given)[1]
 
 
-def _path(request: Request | PathLike) -> PathLike:
-    return request.path if isinstance(request, Request) else request
+def path_of(request: Request | PathLike) -> Path:
+    """Where a request is, however it was given."""
+    if not isinstance(request, (Request, str, os.PathLike)):
+        raise TypeError(f"request is a zkapex.Request or a path, not a {type(request).__name__}")
+    return request.path if isinstance(request, Request) else Path(request)

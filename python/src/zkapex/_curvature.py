@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy
 
-from ._library import Buffer, CurvatureOptions, Error, Handle, PathLike, Session, options, session_or_default
+from ._library import (Buffer, CurvatureOptions, Error, Handle, PathLike, Session, expect, not_zero, options,
+                       session_or_default)
 from ._provider import Deployment
 
 _TYPES = {numpy.dtype("float32"): 1, numpy.dtype("float64"): 2}
@@ -27,14 +28,18 @@ class CurvatureWriter(Handle):
     run has left; ``written`` says where. Leaving the block without an exception finishes the store.
     """
 
+    _what = "curvature writer"
+
     def __init__(self, deployment: Deployment, output: PathLike, *, run: str | None = None,
                  relative_damping: float | None = None, damping: float | None = None, force: bool = False,
                  session: Session | None = None) -> None:
-        super().__init__(0)
+        super().__init__()
+        expect(deployment, Deployment, "deployment")
+        not_zero(relative_damping=relative_damping, damping=damping)
         self._session = session_or_default(session)
         self.deployment, self.statistics = deployment, {}  # type: Deployment, dict[str, Any]
         pointer = c_void_p()
-        given = options(CurvatureOptions, deployment=deployment.pointer, output=output, run=run,
+        given = options(CurvatureOptions, deployment=deployment, output=output, run=run,
                         relative_damping=relative_damping, damping=damping, force=force)
         _, report = self._session.call("curvature_open", given, pointer)
         self.pointer, self.written = pointer.value, report["written"]
@@ -66,16 +71,20 @@ class CurvatureWriter(Handle):
     def blocks(self, values: numpy.ndarray) -> None:
         """The next Fisher blocks, averaged already: [blocks, B, B] of float32 or float64."""
         values = numpy.ascontiguousarray(_numbers(values, 3))
+        size = self.deployment.block
+        if values.shape[1:] != (size, size):
+            raise Error(f"Fisher blocks of this deployment are {size} × {size}, and these are "
+                        f"{values.shape[1]} × {values.shape[2]}")
         self._append("curvature_blocks", values, values.nbytes, values.shape[0])
 
     def finish(self) -> dict[str, Any]:
         """With all blocks written, the store appears under its name. Returns statistics."""
-        self.statistics = self._session.call("curvature_finish", self.pointer)[1]
+        self.statistics = self._session.call("curvature_finish", self)[1]
         return self.statistics
 
     def _append(self, step: str, values: numpy.ndarray, length: int, *counts: int) -> None:
         buffer = Buffer(values.ctypes.data, length)
-        _, report = self._session.call(step, self.pointer, _TYPES[values.dtype], buffer, *counts)
+        _, report = self._session.call(step, self, _TYPES[values.dtype], buffer, *counts)
         self.written = report["written"]
 
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
+import numbers
+import operator
 import os
 import threading
 from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
 from pathlib import Path
-from typing import Any, Callable, Mapping, Sequence, Union
+from typing import Any, Callable, Iterator, Mapping, Sequence, TypeVar, Union
 
-OK, REJECTED, ERROR, CANCELLED, BUSY = range(5)
+from ._sentences import in_python
 
-PathLike = Union[str, "os.PathLike[str]"]
+OK, REJECTED, ERROR, CANCELLED = range(4)
+
+PathLike = Union[str, os.PathLike]
 Progress = Callable[[str, int, int], None]
 
 
 class Error(Exception):
-    """Bad input, or a machine that failed. The text is the sentence that the command would print.
+    """Bad input, or a machine that failed. The text is the sentence that the command would print, with the names of
+    Python's arguments in place of options.
 
     >>> try:
     ...     zkapex.Deployment("nothing.zka")
@@ -94,6 +100,7 @@ _STEPS: Mapping[str, Sequence[Any]] = {
     "settle": [POINTER(SettleOptions)],
     "admit": [POINTER(ProviderOptions), Buffer],
     "admit_update": [POINTER(ProviderOptions), Buffer],
+    "publish": [POINTER(ProviderOptions), c_void_p],
     "verify": [POINTER(ProviderOptions), c_void_p, Buffer],
     "verify_batch": [POINTER(ProviderOptions), c_void_p, POINTER(Buffer), c_size_t, POINTER(c_int)],
     "receipt_check": [POINTER(ReceiptOptions)],
@@ -126,29 +133,80 @@ def version() -> str:
     return library.zkapex_version().decode()
 
 
-def text(value: Any) -> bytes | None:
+T = TypeVar("T")
+
+
+def expect(value: Any, kind: type[T], what: str) -> T:
+    """The value, where it is of the kind that is wanted."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{what} is a zkapex.{kind.__name__}, not a {type(value).__name__}")
+    return value
+
+
+def text(value: Any, what: str = "this") -> bytes | None:
     """A text or a path as C wants it; numbers become texts, so that decimals stay what they are."""
-    return None if value is None else os.fspath(value if isinstance(value, (str, os.PathLike)) else str(value)).encode()
-
-
-def options(kind: type[Structure], **values: Any) -> Structure:
-    """A struct with these values; what is None keeps the library's default."""
-    out = kind(size=ctypes.sizeof(kind))
-    types = dict(kind._fields_)
-    for name, value in values.items():
-        if value is None:
-            continue
-        if types[name] is c_char_p:
-            value = text(value)
-        elif types[name] is c_int:
-            value = int(bool(value))
-        setattr(out, name, value)
+    if value is None:
+        return None
+    if isinstance(value, numbers.Number) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{what} is a text, a path or a number, not a {type(value).__name__}")
+    out = os.fsencode(value)
+    if b"\0" in out:
+        raise Error(f"{what} must not have a NUL in it: {os.fspath(value)!r}")
     return out
 
 
-def texts(values: Sequence[str]) -> Any:
-    """An array of texts for C, or NULL."""
-    return (c_char_p * len(values))(*map(text, values)) if values else None
+def texts(values: str | Sequence[str], what: str) -> tuple[Any, int]:
+    """An array of texts for C, or NULL, and how many they are. One text is a list of one."""
+    values = [values] if isinstance(values, str) else list(values)
+    return ((c_char_p * len(values))(*(text(value, what) for value in values)) if values else None), len(values)
+
+
+_MOST = {"threads": 1024}
+
+
+def _number(value: Any, kind: Any, name: str) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is a whole number, not {value!r}") from None
+    most = _MOST.get(name, (1 << 8 * ctypes.sizeof(kind)) - 1)
+    if not 0 <= number <= most:
+        raise Error(f"{name} is a number from 0 to {most}, not {number}")
+    return number
+
+
+def _as_c(value: Any, kind: Any, name: str) -> Any:
+    if kind is c_char_p:
+        return text(value, name)
+    if kind is c_int:
+        if isinstance(value, str) or value not in (True, False):
+            raise TypeError(f"{name} is True or False, not {value!r}")
+        return int(value)
+    if kind is c_double:
+        if not isinstance(value, numbers.Real):
+            raise TypeError(f"{name} is a number, not {value!r}")
+        return float(value)
+    return _number(value, kind, name) if kind in (c_uint, c_uint32, c_uint64) else value
+
+
+def options(kind: type[Structure], **values: Any) -> Structure:
+    """A struct with these values; what is None keeps the library's default. Its `handles` are those of the values."""
+    out = kind(size=ctypes.sizeof(kind))
+    types = dict(kind._fields_)
+    out.handles = [value for value in values.values() if isinstance(value, Handle)]
+    for name, value in values.items():
+        if value is not None:
+            setattr(out, name, value.pointer if isinstance(value, Handle) else _as_c(value, types[name], name))
+    return out
+
+
+def not_zero(**values: Any) -> None:
+    """In C, a 0 stands for the default; whoever says 0 here means it."""
+    for name, value in values.items():
+        if value is not None and not isinstance(value, str) and value == 0:
+            raise Error(f"{name} of 0 is not supported: leave it out for the default")
 
 
 def buffer_of(data: Any) -> tuple[Buffer, Any]:
@@ -165,16 +223,61 @@ def buffer_of(data: Any) -> tuple[Buffer, Any]:
     return Buffer(ctypes.addressof(array), view.nbytes), array
 
 
-class Handle:
-    """A handle of the library, freed with the object."""
+_users = threading.RLock()  # for the counts of all handles
 
-    def __init__(self, pointer: int) -> None:
-        self.pointer: int | None = pointer
+
+def _users_anew() -> None:
+    # Another thread may have held it when the process was forked off.
+    global _users
+    _users = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_users_anew)
+
+H = TypeVar("H", bound="Handle")
+
+
+class Handle:
+    """A handle of the library, freed with the object. One that a step is using cannot be closed."""
+
+    _what = "handle"
+    _by_one = True  # whether only one thread may use it at a time
+
+    def __init__(self, pointer: int | None = None) -> None:
+        self.pointer = pointer
         self._process = os.getpid()
+        self._used_by = 0
+
+    def __enter__(self: H) -> H:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"a {self._what} of this process can be neither copied nor pickled: make another one")
+
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[int]:
+        """The pointer, which nobody frees meanwhile."""
+        with _users:
+            if not self.pointer:
+                raise Error(f"the {self._what} is closed")
+            if self._by_one and self._used_by:
+                raise Error(f"the {self._what} is in use: by another thread, or by the step whose progress is heard of")
+            self._used_by += 1
+        try:
+            yield self.pointer
+        finally:
+            with _users:
+                self._used_by -= 1
 
     def close(self) -> None:
-        """Frees the handle; using it afterwards is an error."""
-        pointer, self.pointer = self.pointer, None
+        """Frees the handle; using it afterwards is an error. So is closing what a step is using."""
+        with _users:
+            if self._used_by and self.is_of_this_process():
+                raise Error(f"the {self._what} is in use: close it when that step is over")
+            pointer, self.pointer = self.pointer, None
         # In a process that was forked off, a session's threads do not exist, and would be waited for.
         if pointer and self.is_of_this_process():
             library.zkapex_free(pointer)
@@ -184,7 +287,7 @@ class Handle:
         return self._process == os.getpid()
 
     def __del__(self) -> None:
-        if getattr(self, "pointer", None):
+        if getattr(self, "pointer", None) and not self._used_by:
             self.close()
 
 
@@ -200,28 +303,26 @@ class Session(Handle):
     One session is used by one thread at a time. Without one, each thread has its own.
     """
 
+    _what = "session"
+
     def __init__(self, threads: int = 0, memory: int = 0, cache: PathLike | None = None,
                  progress: Progress | bool | None = None) -> None:
         if progress is True:
             from ._bars import bars
 
             progress = bars()
+        if progress and not callable(progress):
+            raise TypeError(f"progress is a function, True or False, not {progress!r}")
         self._progress = progress or None
         self._raised: BaseException | None = None
         self._function = ProgressFunction(self._hear) if self._progress else ProgressFunction()
         pointer = c_void_p()
         given = options(SessionOptions, threads=threads, memory=memory, cache=cache)
         given.progress = self._function
-        super().__init__(0)
+        super().__init__()
         if library.zkapex_session_new(given, pointer) != OK:
             raise Error(library.zkapex_error_text(None).decode())
         self.pointer = pointer.value
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _hear(self, _: object, stage: bytes, done: int, total: int) -> int:
         try:
@@ -232,19 +333,22 @@ class Session(Handle):
         return 0
 
     def call(self, step: str, *arguments: Any) -> tuple[bool, dict[str, Any]]:
-        """Whether the step was accepted, and its report."""
+        """Whether the step was accepted, and its report. Handles are in use meanwhile, those in options too."""
         if not self.is_of_this_process():
             raise Error("the session was made before this process was forked off: make a new one")
-        self._raised = None
-        status = getattr(library, f"zkapex_{step}")(self.pointer, *arguments)
-        if self._raised is not None:
-            raise self._raised
-        if status == BUSY:
-            raise Error("the session is in use by another thread")
-        if status in (ERROR, CANCELLED):
-            said = library.zkapex_error_text(self.pointer).decode()
-            raise Cancelled(said) if status == CANCELLED else Error(said)
-        return status == OK, json.loads(library.zkapex_report(self.pointer))
+        with contextlib.ExitStack() as used:
+            pointer = used.enter_context(self.in_use())
+            for handle in (handle for argument in arguments for handle in getattr(argument, "handles", ())):
+                used.enter_context(handle.in_use())
+            given = [used.enter_context(a.in_use()) if isinstance(a, Handle) else a for a in arguments]
+            self._raised = None
+            status = getattr(library, f"zkapex_{step}")(pointer, *given)
+            if self._raised is not None:
+                raise self._raised
+            if status in (ERROR, CANCELLED):
+                said = in_python(library.zkapex_error_text(pointer).decode(errors="replace"), step)
+                raise Cancelled(said) if status == CANCELLED else Error(said)
+            return status == OK, json.loads(library.zkapex_report(pointer))
 
 
 _of_thread = threading.local()
@@ -253,7 +357,7 @@ _of_thread = threading.local()
 def session_or_default(session: Session | None) -> Session:
     """The session that was given, or this thread's own."""
     if session is not None:
-        return session
+        return expect(session, Session, "session")
     if not hasattr(_of_thread, "session") or not _of_thread.session.is_of_this_process():
         _of_thread.session = Session()
     return _of_thread.session

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Sequence, Union
 
-from ._library import (OK, Buffer, DeployOptions, Handle, PathLike, ProviderOptions, RequestOptions, Session, buffer_of,
-                       options, session_or_default, text, texts)
+from ._library import (OK, Buffer, DeployOptions, Error, Handle, PathLike, ProviderOptions, RequestOptions, Session,
+                       buffer_of, expect, not_zero, options, session_or_default, text, texts)
 
 Data = Union[bytes, bytearray, memoryview, PathLike]
 
@@ -72,29 +72,32 @@ class Deployment(Handle):
     >>> [tensor.name for tensor in deployment.covered]
     """
 
+    _what, _by_one = "deployment", False
+
     def __init__(self, path: PathLike, *, session: Session | None = None) -> None:
-        super().__init__(0)
+        super().__init__()
         pointer = c_void_p()
-        _, report = session_or_default(session).call("deployment_open", text(path), pointer)
+        _, report = session_or_default(session).call("deployment_open", text(path, "path"), pointer)
         self.pointer, self.path, self.report = pointer.value, Path(path), report
 
     @classmethod
-    def make(cls, model: PathLike, output: PathLike, *, preset: str | None = None, cover: Sequence[str] = (),
-             base: PathLike | None = None, free: Sequence[str] = (), block: int = 256, row_length: int = 0,
-             bits: int = 8, floor: int = 4, fraction_bits: int = 36, width: int = 40, error: str | float = "1e-5",
-             cap: str | int = "4", anchor: str | float = "0.4", drift: str | float | None = None,
-             added: str | float | None = None, no_anchor: bool = False, allow_loose: bool = False, force: bool = False,
-             session: Session | None = None) -> Deployment:
+    def make(cls, model: PathLike, output: PathLike, *, preset: str | None = None,
+             cover: str | Sequence[str] = (), base: PathLike | None = None, free: str | Sequence[str] = (),
+             block: int = 256, row_length: int = 0, bits: int = 8, floor: int = 4, fraction_bits: int = 36,
+             width: int = 40, error: str | float = "1e-5", cap: str | int = "4", anchor: str | float = "0.4",
+             drift: str | float | None = None, added: str | float | None = None, no_anchor: bool = False,
+             allow_loose: bool = False, force: bool = False, session: Session | None = None) -> Deployment:
         """Writes a deployment file for models like this one, and opens it: ``zkapex deploy``.
 
         >>> made = zkapex.Deployment.make("theta0.safetensors", "made.zka", cover=["layers.{i}.mlp.fc1.weight"])
         """
+        not_zero(block=block, bits=bits, floor=floor, fraction_bits=fraction_bits, width=width)
         given = options(DeployOptions, model=model, output=output, preset=preset, base=base, block=block,
                         row_length=row_length, bits=bits, floor=floor, fraction_bits=fraction_bits, width=width,
                         error=error, cap=cap, anchor=None if no_anchor else anchor, drift=drift, added=added,
                         no_anchor=no_anchor, allow_loose=allow_loose, force=force)
-        given.covers, given.cover_count = texts(list(cover)), len(cover)
-        given.frees, given.free_count = texts(list(free)), len(free)
+        given.covers, given.cover_count = texts(cover, "cover")
+        given.frees, given.free_count = texts(free, "free")
         session_or_default(session).call("deploy", given)
         return cls(output, session=session)
 
@@ -128,10 +131,13 @@ class Request(Handle):
     '2026-11'
     """
 
+    _what, _by_one = "request", False
+
     def __init__(self, path: PathLike, deployment: Deployment, *, session: Session | None = None) -> None:
-        super().__init__(0)
+        super().__init__()
+        expect(deployment, Deployment, "deployment")
         pointer = c_void_p()
-        _, report = session_or_default(session).call("request_open", text(path), deployment.pointer, pointer)
+        _, report = session_or_default(session).call("request_open", text(path, "path"), deployment, pointer)
         self.pointer, self.path, self.report = pointer.value, Path(path), report
 
     @classmethod
@@ -146,6 +152,11 @@ class Request(Handle):
         >>> made = zkapex.Request.make(deployment, "next.zka", window="2026-12", scores="S.safetensors", ratio="0.1",
         ...                            after=request)
         """
+        expect(deployment, Deployment, "deployment")
+        not_zero(guide_scale=guide_scale, pull=pull)
+        rules = dict(pull=pull, progress=progress, distance=distance, distance_removed=distance_removed)
+        if guide_from is None and (useless := [name for name, value in rules.items() if value is not None]):
+            raise Error(f"{'=, '.join(useless)}= without a guide: give guide_from= and guide_base=, too")
         if isinstance(after, Request):
             after = after.path
         given = options(RequestOptions, deployment=deployment.path, output=output, window=window, scores=scores,
@@ -172,6 +183,7 @@ class Ledger:
     """
 
     def __init__(self, folder: PathLike, deployment: Deployment, *, base: PathLike | None = None) -> None:
+        expect(deployment, Deployment, "deployment")
         self.folder, self.deployment, self.base = Path(folder), deployment, base
 
     def admit(self, registration: Data, *, session: Session | None = None) -> Verdict:
@@ -182,10 +194,21 @@ class Ledger:
         """An update of a client that is in the ledger: ``zkapex admit --update``."""
         return self._admit("admit_update", update, session)
 
+    def publish(self, request: Request, *, session: Session | None = None) -> dict[str, Any]:
+        """Notes a request before anybody outside sees it: ``zkapex publish``. The first client is in the ledger then.
+        Answers that start from what is admitted later are rejected (``order``).
+
+        >>> ledger.publish(request)["published_before"]
+        False
+        """
+        expect(request, Request, "request")
+        return session_or_default(session).call("publish", self._provider(), request)[1]
+
     def verify(self, request: Request, proof: Data, *, session: Session | None = None) -> Verdict:
         """A proof of the request's window; accepted, the ledger moves on: ``zkapex verify``."""
-        buffer, _kept = buffer_of(bytes_of(proof))
-        return Verdict(*session_or_default(session).call("verify", self._provider(), request.pointer, buffer))
+        expect(request, Request, "request")
+        buffer, _kept = buffer_of(bytes_of(proof, "proof"))
+        return Verdict(*session_or_default(session).call("verify", self._provider(), request, buffer))
 
     def verify_batch(self, request: Request, proofs: Sequence[Data], *,
                      session: Session | None = None) -> list[Verdict]:
@@ -194,21 +217,32 @@ class Ledger:
         >>> [verdict.reason for verdict in ledger.verify_batch(request, [b"not a proof", b"nor this"])]
         ['file', 'file']
         """
-        kept = [buffer_of(bytes_of(proof)) for proof in proofs]
+        expect(request, Request, "request")
+        if isinstance(proofs, (str, bytes, bytearray, os.PathLike)):
+            raise TypeError(f"proofs is a list of proofs, not a {type(proofs).__name__}")
+        kept = [buffer_of(bytes_of(proof, "proof")) for proof in proofs]
         buffers = (Buffer * len(kept))(*(buffer for buffer, _ in kept))
         verdicts = (c_int * len(kept))()
-        _, report = session_or_default(session).call("verify_batch", self._provider(), request.pointer, buffers,
-                                                     len(kept), verdicts)
+        _, report = session_or_default(session).call("verify_batch", self._provider(), request, buffers, len(kept),
+                                                     verdicts)
         return [Verdict(status == OK, client) for status, client in zip(verdicts, report["clients"])]
 
     def _provider(self) -> Any:
-        return options(ProviderOptions, ledger=self.folder, deployment=self.deployment.pointer, base=self.base)
+        return options(ProviderOptions, ledger=self.folder, deployment=self.deployment, base=self.base)
 
     def _admit(self, step: str, file: Data, session: Session | None) -> Verdict:
-        buffer, _kept = buffer_of(bytes_of(file))
+        buffer, _kept = buffer_of(bytes_of(file, step))
         return Verdict(*session_or_default(session).call(step, self._provider(), buffer))
 
 
-def bytes_of(data: Data) -> Any:
+def bytes_of(data: Data, what: str) -> Any:
     """What was given as bytes, or the file's."""
-    return Path(data).read_bytes() if isinstance(data, (str, os.PathLike)) else data
+    if isinstance(data, (str, os.PathLike)):
+        try:
+            return Path(data).read_bytes()
+        except OSError as failed:
+            raise Error(f"cannot read {os.fspath(data)}: {failed.strerror}") from None
+    try:
+        return memoryview(data)
+    except TypeError:
+        raise TypeError(f"{what}: bytes or the path of a file are needed, not a {type(data).__name__}") from None

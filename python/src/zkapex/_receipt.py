@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass, field
 from typing import Any
 
 from ._library import Buffer, PathLike, ReceiptOptions, Session, buffer_of, options, session_or_default
 from ._provider import Data, bytes_of
+
+
+_EMPTY = ctypes.create_string_buffer(1)  # an empty file is not none
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,8 @@ class Receipt:
 
 def check_receipt(receipt: Data, policy: PathLike, *, deployment: Data | None = None, entry: Data | None = None,
                   session: Session | None = None) -> Receipt:
-    """Whether an entry is in a log that the policy trusts, and what it says: ``zkapex audit receipt``.
+    """Whether an entry is in a log that the policy trusts, and what it says: ``zkapex audit receipt``. Bytes that are
+    damaged, or no receipt at all, prove nothing, and ``detail`` says so.
 
     Without the receipt of the log's first entry, the ``deployment``, nobody looks who has signed a verdict. An
     ``entry`` is needed only where the receipt does not have it in it.
@@ -56,15 +61,15 @@ def check_receipt(receipt: Data, policy: PathLike, *, deployment: Data | None = 
     >>> shown.provider_checked and shown.passed
     True
     """
-    if deployment is not None and not len(bytes_of(deployment)):
-        raise ValueError("the deployment's receipt is empty")
     kept = []
 
-    def buffer(data: Data | None) -> Buffer:
-        out, alive = buffer_of(b"" if data is None else bytes_of(data))
+    def buffer(data: Data | None, what: str) -> Buffer:
+        if data is None:
+            return Buffer(None, 0)
+        out, alive = buffer_of(bytes_of(data, what))
         kept.append(alive)
-        return out
+        return out if out.length else Buffer(ctypes.addressof(_EMPTY), 0)
 
-    given = options(ReceiptOptions, policy=policy, receipt=buffer(receipt), deployment=buffer(deployment),
-                    entry=buffer(entry))
+    given = options(ReceiptOptions, policy=policy, receipt=buffer(receipt, "receipt"),
+                    deployment=buffer(deployment, "deployment"), entry=buffer(entry, "entry"))
     return Receipt(*session_or_default(session).call("receipt_check", given))

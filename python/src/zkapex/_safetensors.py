@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import struct
 from pathlib import Path
 from typing import Any, Iterable, Mapping
@@ -14,6 +16,10 @@ from ._library import Error, PathLike
 _NAMES = {"bool": "BOOL", "uint8": "U8", "int8": "I8", "uint16": "U16", "int16": "I16", "float16": "F16",
           "uint32": "U32", "int32": "I32", "float32": "F32", "uint64": "U64", "int64": "I64", "float64": "F64"}
 _TYPES = {name: numpy.dtype(dtype) for dtype, name in _NAMES.items()}
+_BYTES = {**{name: dtype.itemsize for name, dtype in _TYPES.items()}, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
+
+#: Name, type, shape and bytes.
+Piece = tuple[str, str, tuple[int, ...], Any]
 
 
 def write_safetensors(path: PathLike, tensors: Mapping[str, numpy.ndarray]) -> None:
@@ -21,35 +27,47 @@ def write_safetensors(path: PathLike, tensors: Mapping[str, numpy.ndarray]) -> N
 
     >>> zkapex.write_safetensors("scores.safetensors", {"fc1.weight": numpy.zeros((20, 12), "float32")})
     """
-    def pieces() -> Iterable[tuple[str, str, tuple[int, ...], Any]]:
-        for name, array in tensors.items():
-            array = numpy.ascontiguousarray(array)
+    def pieces() -> Iterable[Piece]:
+        for name, given in tensors.items():
+            array = numpy.ascontiguousarray(given)
             if array.dtype.name not in _NAMES:
                 raise Error(f"tensor '{name}' has elements that safetensors has not: {array.dtype}")
-            yield name, _NAMES[array.dtype.name], tensors[name].shape, array.astype(array.dtype.newbyteorder("<"),
-                                                                                  copy=False)
+            yield (name, _NAMES[array.dtype.name], numpy.shape(given),
+                   array.astype(array.dtype.newbyteorder("<"), copy=False))
     write_pieces(path, list(pieces()))
 
 
-def write_pieces(path: PathLike, tensors: Iterable[tuple[str, str, tuple[int, ...], Any]]) -> None:
-    """The same from names, types, shapes and bytes. The file appears whole, or not at all."""
+def write_pieces(path: PathLike, tensors: Iterable[Piece], *, private: bool = False) -> None:
+    """The same from names, types, shapes and bytes. The file appears whole, or not at all; a private one is readable by
+    its owner only, from its first byte on."""
     header: dict[str, Any] = {}
     at = 0
     # Wide elements first, so that each tensor is aligned.
-    ordered = sorted(tensors, key=lambda t: (-memoryview(t[3]).nbytes // max(1, _count(t[2])), t[0]))
+    ordered = sorted(tensors, key=lambda t: (-memoryview(t[3]).nbytes // max(1, math.prod(t[2])), t[0]))
     for name, dtype, shape, data in ordered:
         size = memoryview(data).nbytes
         header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, at + size]}
         at += size
+    if "__metadata__" in header:
+        raise Error("no tensor is named __metadata__ in a safetensors file")
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     path = Path(path)
     partial = path.with_name(path.name + ".partial")
-    with open(partial, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        for _, _, _, data in ordered:
-            file.write(memoryview(data).cast("B") if memoryview(data).nbytes else b"")
-    partial.replace(path)
+    try:
+        partial.unlink(missing_ok=True)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    except OSError as failed:
+        raise Error(f"cannot write {path}: {failed.strerror}") from None
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(struct.pack("<Q", len(text)) + text)
+            for _, _, _, data in ordered:
+                file.write(memoryview(data).cast("B") if memoryview(data).nbytes else b"")
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def read_safetensors(path: PathLike) -> dict[str, numpy.ndarray]:
@@ -61,23 +79,49 @@ def read_safetensors(path: PathLike) -> dict[str, numpy.ndarray]:
     return {name: _as_array(dtype, shape, data) for name, dtype, shape, data in read_pieces(path)}
 
 
-def read_pieces(path: PathLike) -> list[tuple[str, str, tuple[int, ...], numpy.ndarray]]:
+def read_pieces(path: PathLike) -> list[Piece]:
     """Names, types, shapes and bytes."""
-    raw = numpy.memmap(path, dtype=numpy.uint8, mode="r")
+    try:
+        size = os.path.getsize(path)
+        raw = numpy.memmap(path, dtype=numpy.uint8, mode="r") if size else numpy.empty(0, numpy.uint8)
+    except OSError as failed:
+        raise Error(f"cannot read {os.fspath(path)}: {failed.strerror}") from None
     length = struct.unpack("<Q", raw[:8].tobytes())[0] if raw.size >= 8 else raw.size
-    if length > raw.size - 8:
+    try:
+        header = json.loads(raw[8:8 + length].tobytes()) if length <= raw.size - 8 else None
+    except ValueError:
+        header = None
+    if not isinstance(header, dict):
         raise Error(f"{path}: this is no safetensors file")
-    header = json.loads(raw[8:8 + length].tobytes())
     data = raw[8 + length:]
-    return [(name, t["dtype"], tuple(t["shape"]), data[slice(*t["data_offsets"])])
-            for name, t in header.items() if name != "__metadata__"]
+    return [_piece(path, name, tensor, data) for name, tensor in header.items() if name != "__metadata__"]
 
 
-def _count(shape: tuple[int, ...]) -> int:
-    out = 1
-    for size in shape:
-        out *= size
-    return out
+def _piece(path: PathLike, name: str, tensor: Any, data: numpy.ndarray) -> Piece:
+    try:
+        dtype, shape, (begin, end) = tensor["dtype"], tuple(tensor["shape"]), tensor["data_offsets"]
+        width = _BYTES.get(dtype)
+        numbers = all(type(number) is int and number >= 0 for number in (*shape, begin, end))
+        if not numbers or not begin <= end <= data.size or width and math.prod(shape) * width != end - begin:
+            raise ValueError
+    except (KeyError, TypeError, ValueError):
+        raise Error(f"{path}: tensor '{name}' does not fit the file, which is damaged") from None
+    return name, dtype, shape, data[begin:end]
+
+
+def read_checkpoint(path: PathLike) -> list[Piece]:
+    """The same of a file, or of a checkpoint in shards: the index, or the folder that has it."""
+    path = Path(path)
+    if path.is_dir():
+        whole = path / "model.safetensors"
+        path = whole if whole.exists() else path / "model.safetensors.index.json"
+    if path.suffix != ".json":
+        return read_pieces(path)
+    try:
+        shards = sorted(set(json.loads(path.read_bytes())["weight_map"].values()))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise Error(f"{path}: this is no index of a checkpoint") from None
+    return [piece for shard in shards for piece in read_pieces(path.parent / shard)]
 
 
 def _as_array(dtype: str, shape: tuple[int, ...], data: numpy.ndarray) -> numpy.ndarray:

@@ -8,8 +8,8 @@ import torch
 
 from .. import _provider
 from .._curvature import CurvatureWriter
-from .._library import Error, PathLike, Session
-from ._checkpoints import merged
+from .._library import Error, PathLike, Session, expect
+from ._checkpoints import covered_of, merged
 from ._gradients import Loss, limited, sample_gradients
 
 
@@ -58,7 +58,7 @@ def fisher(model: torch.nn.Module, loader: Iterable[Any], deployment: _provider.
 
     The loader is gone through once for as many blocks as fit ``memory``; it gives the same samples each time.
     """
-    device = next(model.parameters()).device
+    device = next(iter(covered_of(model, expect(deployment, _provider.Deployment, "deployment")).values())).device
     with merged(model), CurvatureWriter(deployment, output, relative_damping=relative_damping, damping=damping,
                                         force=force, session=session) as store:
         for plan in _passes(deployment, memory):

@@ -34,7 +34,10 @@ def covered_names(model: torch.nn.Module, cover: str | Sequence[str] | None = No
     names = [name for name, tensor in tensors_of(model).items() if tensor.is_floating_point()]
     out = []
     for expression in expressions:
-        found = [name for name in names if re.search(rf"(^|\.)(?:{expression})$", name)]
+        try:
+            found = [name for name in names if re.search(rf"(^|\.)(?:{expression})$", name)]
+        except re.error as wrong:
+            raise Error(f"'{expression}' is no regular expression: {wrong}") from None
         if not found and cover is not None:
             raise Error(f"no tensor of the model matches '{expression}'")
         out += found

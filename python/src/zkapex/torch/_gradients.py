@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 import torch
 from torch.func import functional_call, grad_and_value, vmap
 
 from .._library import Error
-from ._checkpoints import plain_name
+from ._checkpoints import plain_name, unwrapped
 
 #: Of a model and a batch: a loss for each sample, or their sum.
 Loss = Callable[[Callable[..., Any], Any], torch.Tensor]
@@ -48,6 +49,8 @@ def batch_size(batch: Any) -> int:
 
 def limited(loader: Iterable[Any], samples: int | None) -> Iterator[Any]:
     """Batches up to a number of samples in all."""
+    if samples is not None and samples < 1:
+        raise Error(f"samples is a number from 1 up, not {samples}")
     left = samples
     for batch in loader:
         size = batch_size(batch)
@@ -78,10 +81,14 @@ def sample_gradients(model: torch.nn.Module, batch: Any, names: Sequence[str], l
     >>> for first, second in zt.sample_gradients(model, next(iter(loader)), zt.covered_names(model)):
     ...     print(first.square().sum((1, 2)))
 
-    By ``torch.func``. ``vectorize=False`` takes sample after sample by plain autograd, for models that decide on their
-    data. Dropout is off; afterwards every module is in the mode that it had.
+    By ``torch.func``. A model that decides on its data, as those of Hugging Face do with an attention mask, cannot be
+    vectorized: it is taken sample after sample, with a warning that ``vectorize=False``, which does so by plain
+    autograd, turns off. Dropout is off; afterwards every module is in the mode that it had.
     """
+    if chunk < 1:
+        raise Error(f"chunk is a number from 1 up, not {chunk}")
     loss = loss or default_loss
+    model = unwrapped(model)
     covered = parameters_by_name(model, names)
     device = next(iter(covered.values())).device
     weights = {name: parameter.detach() for name, parameter in covered.items()}
@@ -96,18 +103,30 @@ def sample_gradients(model: torch.nn.Module, batch: Any, names: Sequence[str], l
     try:
         for first in range(0, batch_size(batch), chunk):
             part = map_batch(batch, lambda tensor: tensor[first:first + chunk].to(device))
-            if vectorize:
-                # The fused attention kernels have no rule for vmap, and would run sample by sample.
-                with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-                    grads, losses = gradients(weights, part)
-            else:
-                grads, losses = _one_by_one(loss_of, weights, part)
+            found = _vectorized(gradients, weights, part) if vectorize else None
+            vectorize = found is not None
+            grads, losses = found or _one_by_one(loss_of, weights, part)
             if not torch.isfinite(losses).all():
                 raise Error("the loss of a sample is not finite (NaN or infinite)")
             yield [grads[name].detach() for name in covered]
     finally:
         for module in training:
             module.training = True
+
+
+def _vectorized(gradients: Callable[..., Any], weights: Mapping[str, torch.Tensor],
+                part: Any) -> tuple[dict[str, torch.Tensor], torch.Tensor] | None:
+    """None, with a warning, where the model cannot be vectorized."""
+    # The fused attention kernels have no rule for vmap, and would run sample by sample.
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        try:
+            return gradients(weights, part)
+        except RuntimeError as refused:
+            if "vmap" not in str(refused):
+                raise
+    warnings.warn("the model decides on its data, so gradients are taken sample after sample (vectorize=False)",
+                  stacklevel=4)
+    return None
 
 
 def _one_by_one(loss_of: Callable[..., torch.Tensor], weights: Mapping[str, torch.Tensor],

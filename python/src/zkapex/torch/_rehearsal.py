@@ -13,7 +13,7 @@ from torch.func import functional_call
 
 from .. import _provider
 from .._library import Error, PathLike, Session
-from ._checkpoints import save, tensors_of
+from ._checkpoints import covered_of, save, tensors_of, unwrapped
 from ._gradients import parameters_by_name
 
 _HEADER = struct.Struct("<8sI32sIIQQ32s")  # docs/formats.md, "Curvature store"
@@ -51,8 +51,9 @@ class GuidedClient:
 
     def __init__(self, model: torch.nn.Module, store: PathLike, deployment: _provider.Deployment,
                  removed: Mapping[str, torch.Tensor], pull: int) -> None:
-        self.model, self.pull = model, pull
-        self._parameters = parameters_by_name(model, [t.name for t in deployment.covered])
+        covered_of(model, deployment)
+        self.model, self.pull = unwrapped(model), pull
+        self._parameters = parameters_by_name(self.model, [t.name for t in deployment.covered])
         self._parts: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
         weights = tensors_of(model)
         for tensor in deployment.covered:
@@ -102,6 +103,7 @@ def rehearse(model: torch.nn.Module, deployment: _provider.Deployment, output: P
     """
     if not clients:
         raise Error("there are no clients to rehearse with")
+    covered_of(model, deployment)
     base = tensors_of(model)
     names = [tensor.name for tensor in deployment.covered]
     removed = _removed(base, names, scores, ratio)

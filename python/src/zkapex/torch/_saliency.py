@@ -7,8 +7,8 @@ from typing import Any, Iterable, Mapping
 import torch
 
 from .. import _provider
-from .._library import Error, PathLike
-from ._checkpoints import merged, save, tensors_of
+from .._library import Error, PathLike, expect
+from ._checkpoints import covered_of, merged, save
 from ._gradients import Loss, limited, sample_gradients
 
 
@@ -21,9 +21,11 @@ def saliency(model: torch.nn.Module, loader: Iterable[Any], deployment: _provide
 
     >>> scores = zt.saliency(model, forget, deployment)
     """
-    names = [tensor.name for tensor in deployment.covered]
+    names = [tensor.name for tensor in expect(deployment, _provider.Deployment, "deployment").covered]
     with merged(model):
-        weights = tensors_of(model)
+        # In single precision at least: sums of many small numbers stop growing in half.
+        weights = {name: tensor.to(torch.promote_types(tensor.dtype, torch.float32))
+                   for name, tensor in covered_of(model, deployment).items()}
         sums = {name: torch.zeros_like(weights[name]) for name in names}
         squares = {name: torch.zeros_like(weights[name]) for name in names}
         count = 0
@@ -31,6 +33,7 @@ def saliency(model: torch.nn.Module, loader: Iterable[Any], deployment: _provide
             for grads in sample_gradients(model, batch, names, loss, chunk=chunk, vectorize=vectorize):
                 count += grads[0].shape[0]
                 for name, grad in zip(names, grads):
+                    grad = grad.to(sums[name].dtype)
                     sums[name] += grad.sum(0)
                     squares[name] += grad.square().sum(0)
         if count == 0:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
+import re
+import secrets
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator
 
 import torch
 
-from .._client import Client
-from .._library import PathLike, Session
+from .._client import Client, path_of
+from .._library import Error, PathLike, Session, expect
 from .._provider import Deployment, Request
-from ._checkpoints import adapted_layers, load_into, save
+from .._safetensors import read_checkpoint
+from .._state import State, checkpoints_in_use
+from ._checkpoints import (adapted_layers, check_same_tensors, covered_of, fitting, load_into, merged, save, tensor_of,
+                           tensors_of)
 
 
 @dataclass(frozen=True)
@@ -32,40 +40,78 @@ class Proof:
         return self.path.read_bytes()
 
 
-def _model_file(folder: Path) -> Path:
-    # Beside the client's folder, which is the library's alone.
-    return folder.with_name(folder.name + ".safetensors")
+def _beside(folder: Path, ending: str) -> Path:
+    # The client's folder itself is the library's alone.
+    return folder.with_name(f"{folder.name}{ending}.safetensors")
 
 
-def _base_file(base: torch.nn.Module | PathLike | None, folder: Path) -> PathLike | None:
+@contextlib.contextmanager
+def _saved(model: torch.nn.Module, file: Path) -> Iterator[None]:
+    """A model in a new file, which only a step that succeeds leaves there."""
+    with contextlib.ExitStack() as failed:
+        file.touch(0o600, exist_ok=False)
+        failed.callback(file.unlink, missing_ok=True)
+        save(model, file, private=True)
+        yield
+        failed.pop_all()
+
+
+@contextlib.contextmanager
+def _base_file(base: torch.nn.Module | PathLike | None) -> Iterator[PathLike | None]:
     if not isinstance(base, torch.nn.Module):
-        return base
-    path = folder.with_name(folder.name + "-base.safetensors")
-    save(base, path)
-    return path
+        yield base
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        save(base, Path(folder) / "base.safetensors")
+        yield Path(folder) / "base.safetensors"
+
+
+def _remove_unused(folder: Path) -> None:
+    """Checkpoints of attempts that came to nothing: written here, and not referred to any more. What cannot be removed
+    now, the next step removes."""
+    ours = re.compile(re.escape(folder.name) + r"(-updated)?-[0-9a-f]{16}\.safetensors")
+    directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)  # as the library does: no step is working with one
+        used = checkpoints_in_use(folder)
+        for file in folder.parent.iterdir():
+            if ours.fullmatch(file.name) and file.name not in used:
+                file.unlink()
+    except (OSError, Error):  # in use, or a pending attempt is damaged: what it refers to is not known
+        pass
+    finally:
+        os.close(directory)
 
 
 def register(model: torch.nn.Module, deployment: Deployment, client: str, folder: PathLike, *, curvature: PathLike,
              base: torch.nn.Module | PathLike | None = None, force: bool = False,
              session: Session | None = None) -> Client:
     """Commits to a model in memory, adapters merged. Its weights are written to ``FOLDER.safetensors``, where later
-    windows read them, readable by the owner only.
+    windows read them, readable by the owner only. Where that is taken, 16 digits come behind ``FOLDER``: nothing is
+    replaced, and a registration that is refused leaves nothing.
 
     >>> bob = zt.register(model, deployment, "bob", "bob", curvature="store.zka", base=theta0)
     """
+    covered_of(model, expect(deployment, Deployment, "deployment"))
     path = Path(folder)
     path.parent.mkdir(parents=True, exist_ok=True)
-    file = _model_file(path)
-    save(model, file)
-    os.chmod(file, 0o600)
-    return Client.register(deployment, file, curvature, client, path, base=_base_file(base, path), force=force,
-                           session=session)
+    file = _beside(path, "")
+    if file.exists():
+        file = _beside(path, "-" + secrets.token_hex(8))
+    with _base_file(base) as base_file, _saved(model, file):
+        out = Client.register(deployment, file, curvature, client, path, base=base_file, force=force, session=session)
+    _remove_unused(path)
+    return out
 
 
 def unlearn(model: torch.nn.Module, client: Client | PathLike, request: Request | PathLike, *,
             proof: PathLike | None = None, model_output: PathLike | None = None, exact: bool = False,
-            max_guide: str | float = "0.5", force: bool = False, session: Session | None = None) -> Proof:
+            max_guide: str | float = "0.5", discard_changes: bool = False, force: bool = False,
+            session: Session | None = None) -> Proof:
     """Applies a request to the model in place, and proves it. Send the proof, then ``client.settle(accepted=...)``.
+
+    The model is the client's: one that has learned on is an error, because what it has learned would be lost. Prove
+    that by ``update`` first; with ``discard_changes`` the client's weights come in place of the model's.
 
     The proof is written to ``proof``, or beside the client's folder under the names of both, with ``-proof.zka``.
     What is proved is a model of fixed-point numbers, which ``model_output`` gets as a file. The model in memory gets
@@ -77,31 +123,67 @@ def unlearn(model: torch.nn.Module, client: Client | PathLike, request: Request 
     >>> client.settle(accepted=verdict.accepted)
     """
     client = client if isinstance(client, Client) else Client(client)
-    asked = Path(request.path if isinstance(request, Request) else request)
+    asked = path_of(request)
     path = Path(proof or client.folder.with_name(f"{client.folder.name}-{asked.stem}-proof.zka"))
-    output = Path(model_output or client.folder.with_name(client.folder.name + "-unlearned.safetensors"))
-    report = client.unlearn(request, output, path, max_guide=max_guide, force=force, session=session)
+    output = Path(model_output or _beside(client.folder, f"-unlearned-{secrets.token_hex(8)}"))
     try:
+        with merged(model):
+            _check_is_clients(model, State(client.folder), discard_changes)
+            report = client.unlearn(request, output, path, max_guide=max_guide, force=force, session=session)
+            try:
+                fitting(model, output, exact=exact)
+            except BaseException:
+                client.settle(accepted=False, sent=path, session=session)
+                for file in (path, output):
+                    file.unlink()
+                raise
         for module in adapted_layers(model):
             module.merge()
-        report["rounding"] = load_into(model, output, exact=exact)
+        report["rounding"] = load_into(model, output)
     finally:
         if model_output is None:
             output.unlink(missing_ok=True)
     return Proof(path, report)
 
 
+def _check_is_clients(model: torch.nn.Module, state: State, discard_changes: bool) -> None:
+    """The model, adapters merged, has the tensors of the client's checkpoint, and the weights of its state."""
+    tensors = tensors_of(model)
+    pieces = {piece[0]: piece for piece in read_checkpoint(state.model_file)}
+    check_same_tensors(tensors, list(pieces.values()), state.model_file)
+    if discard_changes:
+        return
+    changed = []
+    for name, values in state.weights():
+        own = tensors[name].flatten().double().cpu()
+        exact = torch.from_numpy(values)
+        # Up to rounding: of fixed point, of the model's type, and of adapters that were split and merged again.
+        single = 4 * torch.finfo(torch.float32).eps * exact.abs().max().item()
+        if not torch.allclose(own, exact, rtol=torch.finfo(tensors[name].dtype).eps, atol=state.step + single):
+            changed.append(name)
+        del pieces[name]
+    for name, piece in pieces.items():
+        if not torch.equal(tensor_of(piece).to(tensors[name].dtype), tensors[name].cpu()):
+            changed.append(name)
+    if changed:
+        raise Error(f"the model is not the client's, tensor '{changed[0]}' differs: if it has learned on, prove that "
+                    "by update first; discard_changes=True puts the client's weights in its place")
+
+
 def update(model: torch.nn.Module, client: Client | PathLike, output: PathLike, *,
            curvature: PathLike | None = None, base: torch.nn.Module | PathLike | None = None, force: bool = False,
            session: Session | None = None) -> dict[str, Any]:
-    """Goes on with a model that has learned more, and proves that it keeps what its windows did.
+    """Goes on with a model that has learned more, and proves that it keeps what its windows did. Its weights are
+    written to a new file beside the client's folder, ``FOLDER-updated-`` and 16 digits; once the update is accepted,
+    later windows read them there. An update that is refused leaves nothing; the file of one that was rejected is
+    removed by the next.
 
     >>> report = zt.update(model, client, "update.zka", base=theta0)
     >>> verdict = ledger.admit_update("update.zka")
     """
     client = client if isinstance(client, Client) else Client(client)
-    file = client.folder.with_name(client.folder.name + "-updated.safetensors")
-    save(model, file)
-    os.chmod(file, 0o600)
-    return client.update(file, output, curvature=curvature, base=_base_file(base, client.folder), force=force,
-                         session=session)
+    file = _beside(client.folder, "-updated-" + secrets.token_hex(8))
+    with _base_file(base) as base_file, _saved(model, file):
+        report = client.update(file, output, curvature=curvature, base=base_file, force=force, session=session)
+    _remove_unused(client.folder)
+    return report
