@@ -53,13 +53,14 @@ DemoSettings full_demo() {
   s.simulation.training = {.epochs = 1, .batch = 32, .rate = 2e-4, .layer_decay = 0.75, .warmup = 0.05};
   s.simulation.fisher_samples = 512;
   s.rehearsal.domains = {"inverted", "half"};
-  s.rehearsal.options.steps = 150;
+  // Chosen on validation images (scripts/tune demo): a mask large enough for what it takes to be told from noise,
+  // little damping for most of it to be given back, and a weak pull, which leaves the rest to the clients' own
+  // curvature.
+  s.ratio = "0.16";
+  s.damping = 0.02;
+  s.pull = 100;
+  s.rehearsal.options.steps = 300;
   s.rehearsal.options.rate = 1e-3;
-  // Chosen on validation images (scripts/tune demo): a mask large enough for what it takes to be told from noise, little
-  // damping for most of it to be given back, and a weak pull, which leaves the rest to the clients' own curvature.
-  s.ratio = "0.08";
-  s.damping = 0.05;
-  s.pull = 150;
   return s;
 }
 
