@@ -257,6 +257,8 @@ class Pipeline(Case):
             self.assertGreater(client["least_progress"], told["request"]["progress"])
         self.assertEqual(json.loads((self.here / "psi.zka.json").read_text()), told)
         self.assertEqual(sorted(f.name for f in self.here.iterdir()), ["psi.zka", "psi.zka.json"])
+        self.assertLess(told["furthest"], 0.5)
+        self.assertNotIn("clients refuse", str(told.get("warnings")))
         before, after = self.evaluate(self.root / "personal", "--sets", "forget,retain")["sets"], self.prove(psi)
         self.assertGreater(before["forget"]["accuracy"], 0.5)
         self.assertLess(after["forget"]["accuracy"], 0.2)
@@ -272,6 +274,11 @@ class Pipeline(Case):
         self.assertGreater(told["clients"][0]["forget"]["after"]["loss"], told["clients"][0]["forget"]["before"]["loss"])
         before = self.evaluate(self.root / "personal")["sets"]
         self.assertGreater(self.prove(psi)["forget"]["loss"], before["forget"]["loss"])
+        # What clients refuse unless they are told otherwise is said.
+        far = json.loads(self.run_ok(*self.rehearse(self.here / "far.zka", "--guide-from", self.here / "neggrad", "--ratio", 0,
+                                                    "--guide-scale", 2000), "--json"))
+        self.assertGreater(far["furthest"], 0.5)
+        self.assertIn("clients refuse more than 5e-1", str(far["warnings"]))
         # Beside what a mask sets off this guide is nothing.
         self.check_refused(zkapex(*self.rehearse(self.here / "x.zka", "--guide-from", self.here / "neggrad", "--ratio", "0.2")),
                            "follows the guide", "a smaller mask")

@@ -58,7 +58,7 @@ DemoSettings full_demo() {
   // curvature.
   s.ratio = "0.16";
   s.damping = 0.02;
-  s.pull = 100;
+  s.pull = 300;
   s.rehearsal.options.steps = 300;
   s.rehearsal.options.rate = 1e-3;
   return s;

@@ -1,5 +1,8 @@
 #include "learning/rehearsed_request.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "learning/mask_tensors.h"
 #include "learning/model_files.h"
 #include "learning/torch.h"
@@ -48,6 +51,20 @@ Result<std::filesystem::path> learned(const Simulation& simulation, const std::v
   return folder;
 }
 
+double furthest(const Simulation& simulation, const std::vector<std::string>& covered, const Mask& request) {
+  const at::NoGradGuard no_grad;
+  const Deployment& deployment = simulation.deployment;
+  const double step = std::ldexp(1.0, -static_cast<int>(deployment.parameters().weights.fraction_bits));
+  const std::vector<Wide> squares =
+      GuideReader(deployment.layout(), request.support, request.guidance->guide).squares();
+  double out = 0;
+  for (size_t k = 0; k < covered.size(); ++k) {
+    const double size = simulation.original.parameters().find(covered[k])->norm().item<double>();
+    if (size > 0) out = std::max(out, std::sqrt(squares[k].approximate()) * step / size);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<RehearsedRequest> rehearse_request(const Simulation& simulation, const Mask& mask, const RehearsalData& data,
@@ -61,13 +78,15 @@ Result<RehearsedRequest> rehearse_request(const Simulation& simulation, const Ma
   ZKAPEX_TRY(const Checkpoint from, Checkpoint::open(simulation.model(clients.front().name)));
   if (const Status same = simulation.deployment.layout().check_covered(to.tensors()); !same)
     return same.error().within(unlearned.string());
-  RehearsedRequest out{mask, {}};
+  RehearsedRequest out{mask, {}, 0};
   out.request.op = Operator::kGuided;
   Guidance& guidance = out.request.guidance.emplace();
   guidance.pull = simulation.pull;
   if (plan.guide_from.empty()) guidance.method = "rehearsal";
   if (!plan.method.empty()) guidance.method = plan.method;
   ZKAPEX_TRY(guidance.guide, guide_from(simulation.deployment, mask.support, to, from, plan.guide_scale));
+  ZKAPEX_TRY(const auto covered, covered_by(*clients.front().model, simulation.deployment.layout()));
+  out.furthest = furthest(simulation, covered, out.request);
   Progress progress(simulation.progress, "trying the request", "clients", clients.size());
   for (const SimulatedClient& client : clients) {
     ZKAPEX_TRY(ClientTrial trial, try_guide(simulation, client, out.request, data.forget, plan.measured));

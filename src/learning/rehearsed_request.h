@@ -19,6 +19,7 @@ struct RehearsalPlan {
 struct RehearsedRequest {
   Mask request;
   std::vector<ClientTrial> trials;
+  double furthest = 0;  // √ΣΔ² / √Σθ0² of the tensor where it is largest
 };
 
 // `mask` is the request without a guide; the simulation has what it removes.

@@ -9,6 +9,7 @@
 #include "learning/rehearsed_request.h"
 #include "learning/saliency.h"
 #include "learning/score_mask.h"
+#include "parties/client_window.h"
 #include "parties/describe.h"
 #include "tables/folders.h"
 #include "unlearning/ranking.h"
@@ -158,7 +159,13 @@ void tell(const RehearsedRequest& made, const RehearseFlags& flags, RunRecord& r
     lines += line_on(trial);
   }
   record.add("clients", std::move(trials));
-  const std::vector<std::string> warnings = request.loose();
+  record.add("furthest", made.furthest);
+  std::vector<std::string> warnings = request.loose();
+  if (made.furthest > kMaxGuide.approximate())
+    warnings.push_back(
+        fmt::format("the guide draws a tensor by {:.2f} times the size of its weights, and clients refuse more than {} "
+                    "unless they say otherwise: try a larger pull, fewer steps or a smaller rate or scale",
+                    made.furthest, kMaxGuide.text()));
   if (!warnings.empty()) record.add("warnings", warnings);
   record.print(flags.learning.common.json, lines);
   print_warnings(warnings);
