@@ -25,7 +25,7 @@ install: build ## install programs, library, zkapex(1) and documents under PREFI
 	@scripts/man-page build/zkapex >build/zkapex.1
 	@cmake --install build --prefix "$(PREFIX)"
 
-demo: build ## the whole story on real images (demo-out/report.html), four to eight minutes, then the same through the service
+demo: build ## the whole story on real images (demo-out/report.html), two to eight minutes, then the same through the service
 	@build/zkapex demo --force
 	@scripts/demo-service build/zkapex demo-out
 

@@ -211,7 +211,7 @@ void add_demo(Command parent, Action& action) {
       "Everything goes through the files that the other commands read and write, and they stay in the folder.\n"
       "The same seed and number of threads give the same figures, but for times.\n\n"
       "Examples:\n"
-      "  zkapex demo                            four to eight minutes on two cores; then open demo-out/report.html\n"
+      "  zkapex demo                            two to eight minutes on two cores; then open demo-out/report.html\n"
       "  zkapex demo --seed 2 -o second --json  another draw, figures on standard output\n"
       "  zkapex demo --forget 7 -o one          one class instead of three\n"
       "  zkapex demo --quick -o /tmp/tiny       the same steps within seconds");
