@@ -85,13 +85,13 @@ ZKAPEX_LANES __m256i column(const Limbs4& a, const Limbs4& b, __m256i sum) {
   if constexpr (I < L - 1 && I < K) sum = column<L, K, I + 1>(a, b, sum);
   return sum;
 }
-template <int L, int K = 0>
+template <int K = 0>
 ZKAPEX_LANES void add_columns(Sum4& sum, const Limbs4& a, const Limbs4& b) {
-  sum.v[K] = column<L, K, (K < 10 ? 0 : K - 9)>(a, b, sum.v[K]);
-  if constexpr (K < L + 8) add_columns<L, K + 1>(sum, a, b);
+  sum.v[K] = column<10, K, (K < 10 ? 0 : K - 9)>(a, b, sum.v[K]);
+  if constexpr (K < 18) add_columns<K + 1>(sum, a, b);
 }
 ZKAPEX_LARGE_LANES void add_product(Sum4& sum, const Sc4& a, const Sc4& b) {
-  add_columns<10>(sum, limbs_of(a), limbs_of(b));
+  add_columns(sum, limbs_of(a), limbs_of(b));
 }
 
 // All columns but the last from 0 to 2^26 − 1.
@@ -103,15 +103,28 @@ ZKAPEX_LANES void tidy(Sum4& s) {
   }
 }
 
-// Reduction by L limbs, that is by 2^(26 L), leaves its result in the columns from L to L + 9. This is what columns
-// start from: what carries need, and some times l at column L, which keeps results positive.
+// Reduction by L limbs, that is by 2^(26 L), leaves its result in the columns from L to L + 9. This is what column k
+// starts from: what carries need, and some times l at column L, which keeps results positive.
+template <int L>
+ZKAPEX_LANES __m256i lifted(int k, uint64_t multiple) {
+  if (k == 0) return all(kLift);
+  if (k == L + 9) return all((multiple << kTopBit) - kLifted);
+  return all(kLift - kLifted + (k >= L && k < L + 5 ? multiple * kTail[k - L] : 0));
+}
 template <int L>
 ZKAPEX_LANES void lift(Sum4& s, uint64_t multiple) {
-  s.v[0] = add(s.v[0], all(kLift));
-  for (int k = 1; k < L + 9; ++k) {
-    s.v[k] = add(s.v[k], all(kLift - kLifted + (k >= L && k < L + 5 ? multiple * kTail[k - L] : 0)));
+  for (int k = 0; k < L + 10; ++k) s.v[k] = add(s.v[k], lifted<L>(k, multiple));
+}
+// A product with the L lowest limbs of a, lifted. Columns are set, each once: GCC 12 makes zeros by a string
+// instruction, which takes longer than the product.
+template <int L, int K = 0>
+ZKAPEX_LANES void set_columns(Sum4& sum, const Limbs4& a, const Limbs4& b, uint64_t multiple) {
+  if constexpr (K == L + 9) {
+    sum.v[K] = lifted<L>(K, multiple);
+  } else {
+    sum.v[K] = column<L, K, (K < 10 ? 0 : K - 9)>(a, b, lifted<L>(K, multiple));
+    set_columns<L, K + 1>(sum, a, b, multiple);
   }
-  s.v[L + 9] = add(s.v[L + 9], all((multiple << kTopBit) - kLifted));
 }
 
 // Montgomery's steps, of two sums side by side, since those of one wait for each other; columns are lifted.
@@ -158,13 +171,17 @@ ZKAPEX_LANES void settle(Sum4& s) {
   s.v[L + 9] = _mm256_sub_epi64(s.v[L + 9], _mm256_slli_epi64(less, kTopBit));
 }
 
+// s / R and t / R of sums that are lifted.
+ZKAPEX_LARGE_LANES void reduce_lifted(Sum4& s, Sum4& t, Sc4& s_out, Sc4& t_out) {
+  reduction_steps<10>(s, t);
+  s_out = carried<10>(s);
+  t_out = carried<10>(t);
+}
 // s / R and t / R, plus `multiple` l.
 ZKAPEX_LARGE_LANES void reduce(Sum4& s, Sum4& t, uint64_t multiple, Sc4& s_out, Sc4& t_out) {
   lift<10>(s, multiple);
   lift<10>(t, multiple);
-  reduction_steps<10>(s, t);
-  s_out = carried<10>(s);
-  t_out = carried<10>(t);
+  reduce_lifted(s, t, s_out, t_out);
 }
 
 // a / 2^(26 L), settled, in both of two.
@@ -182,11 +199,8 @@ ZKAPEX_LARGE_LANES Sc4 shifted(const Sc4& a) {
 // zero + x (one − zero), settled, of two; of one − zero only L limbs are not zero, and x comes times 2^(26 L).
 template <int L>
 ZKAPEX_LARGE_LANES void fold(const Sc4 (&zero)[2], const Sc4 (&one)[2], const Limbs4& x, Sc4 (&out)[2]) {
-  Sum4 s[2] = {zero_sum(), zero_sum()};
-  for (int k = 0; k < 2; ++k) {
-    add_columns<L>(s[k], limbs_of(one[k] - zero[k]), x);
-    lift<L>(s[k], 1);
-  }
+  Sum4 s[2];
+  for (int k = 0; k < 2; ++k) set_columns<L>(s[k], limbs_of(one[k] - zero[k]), x, 1);
   reduction_steps<L>(s[0], s[1]);
   for (int k = 0; k < 2; ++k) {
     for (int i = 0; 2 * i < L; ++i) {  // limbs of 64-bit integers may be negative

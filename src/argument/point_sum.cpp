@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 
 #include "algebra/msm.h"
 
@@ -23,6 +24,7 @@ std::vector<Scalar> subset_products(const Scalar& first, std::span<const Scalar>
 }  // namespace
 
 FoldedWeights::FoldedWeights(const Scalar& first, std::span<const Scalar> factors, size_t size) : size_(size) {
+  assert(factors.size() < 64 && size <= size_t{1} << factors.size());
   const size_t low = std::min<size_t>(factors.size(), std::countr_zero(kBlock));
   of_block_ = subset_products(first, factors.first(factors.size() - low));
   of_block_.resize((size + kBlock - 1) / kBlock);

@@ -194,6 +194,14 @@ void export_sums(const SumcheckKernels::Sums& sums, uint64_t (*words)[9]) {
   for (size_t e = 0; e < 3; ++e) std::copy_n(total[e].words().data(), 9, words[e]);
 }
 
+void repeat_multiplication(SumcheckKernels::Pairs* p, const uint64_t* factor, size_t rounds) {
+  const Scalar y = scalar(factor);
+  for (size_t round = 0; round < rounds; ++round) {
+    for (Scalar& x : pairs(p).low) x = x * y;
+    for (Scalar& x : pairs(p).step) x = x * y;
+  }
+}
+
 constexpr SumcheckKernels kPortable = {
     .set = InstructionSet::kPortable,
     .scale_bits = 0,
@@ -202,6 +210,7 @@ constexpr SumcheckKernels kPortable = {
     .set_weights = set_weights,
     .add_products = add_products,
     .export_sums = export_sums,
+    .repeat_multiplication = repeat_multiplication,
 };
 
 }  // namespace

@@ -83,6 +83,10 @@ struct SumcheckKernels {
                        size_t end, const Weights* weights, const uint64_t* outer, Sums* sums);
   // Each sum times 2^256, as an integer of nine words.
   void (*export_sums)(const Sums& sums, uint64_t (*words)[9]);
+
+  // For benchmarks and tests: all that is in pairs of a chunk, two scalars each, times factor^rounds, by one product
+  // after another.
+  void (*repeat_multiplication)(Pairs* pairs, const uint64_t* factor, size_t rounds);
 };
 
 // Those of `set`, which this machine must have: see detect_instruction_set.

@@ -241,12 +241,12 @@ ZKAPEX_KERNEL void sum_products(const Live& live, const Sc4* a, const Sc4* b, Su
 ZKAPEX_KERNEL void multiply(const Live& live, const Sc4* a, const Sc4* b, const Sc4* c, const Sc4* d, Sc4* out) {
   for (size_t k = 0; k < live.count; k += 2) {
     const size_t at[2] = {live.at[k], live.at[least(k + 1, live.count - 1)]};
-    Sum4 sum[2] = {zero_sum(), zero_sum()};
+    Sum4 sum[2];
     for (int j = 0; j < 2; ++j) {
-      add_product(sum[j], a[at[j]], b[at[j]]);
+      set_columns<10>(sum[j], limbs_of(a[at[j]]), limbs_of(b[at[j]]), 1);
       if (c != nullptr) add_product(sum[j], c[at[j]], d[at[j]]);
     }
-    reduce(sum[0], sum[1], 1, out[at[0]], out[at[1]]);
+    reduce_lifted(sum[0], sum[1], out[at[0]], out[at[1]]);
   }
 }
 // The values at X = 1.
@@ -383,6 +383,22 @@ void export_sums(const SumcheckKernels::Sums& sums, uint64_t (*words)[9]) {
   }
 }
 
+ZKAPEX_KERNEL void multiply_all(Sc4* x, const Limbs4* factor) {
+  for (size_t k = 0; k < kQuads; k += 2) {
+    Sum4 sum[2];
+    for (size_t j = 0; j < 2; ++j) set_columns<10>(sum[j], limbs_of(x[k + j]), *factor, 1);
+    reduce_lifted(sum[0], sum[1], x[k], x[k + 1]);
+  }
+}
+void repeat_multiplication(SumcheckKernels::Pairs* p, const uint64_t* factor, size_t rounds) {
+  Pairs4& x = *reinterpret_cast<Pairs4*>(p->bytes);
+  const Limbs4 y = limbs_of(broadcast_scalar(factor));
+  for (size_t round = 0; round < rounds; ++round) {
+    multiply_all(x.low, &y);
+    multiply_all(x.step, &y);
+  }
+}
+
 constexpr SumcheckKernels kKernels = {
     .set = InstructionSet::kAvx2,
     .scale_bits = 4,
@@ -391,6 +407,7 @@ constexpr SumcheckKernels kKernels = {
     .set_weights = set_weights,
     .add_products = add_products,
     .export_sums = export_sums,
+    .repeat_multiplication = repeat_multiplication,
 };
 
 }  // namespace

@@ -264,6 +264,18 @@ void export_sums(const SumcheckKernels::Sums& sums, uint64_t (*words)[9]) {
   }
 }
 
+ZKAPEX_KERNEL void multiply_all(Sc8* x, const Sc8* factor) {
+  for (size_t k = 0; k < kOctets; ++k) x[k] = x[k] * *factor;
+}
+void repeat_multiplication(SumcheckKernels::Pairs* p, const uint64_t* factor, size_t rounds) {
+  Pairs8& x = *reinterpret_cast<Pairs8*>(p->bytes);
+  const Sc8 y = broadcast_scalar(factor);
+  for (size_t round = 0; round < rounds; ++round) {
+    multiply_all(x.low, &y);
+    multiply_all(x.step, &y);
+  }
+}
+
 constexpr SumcheckKernels kKernels = {
     .set = InstructionSet::kAvx512,
     .scale_bits = 4,
@@ -272,6 +284,7 @@ constexpr SumcheckKernels kKernels = {
     .set_weights = set_weights,
     .add_products = add_products,
     .export_sums = export_sums,
+    .repeat_multiplication = repeat_multiplication,
 };
 
 }  // namespace

@@ -183,6 +183,23 @@ TEST_P(SumcheckKernelsTest, LoadFoldAndStore) {
   }
 }
 
+TEST_P(SumcheckKernelsTest, MultiplicationAgreesWithScalars) {
+  constexpr size_t kSize = SumcheckKernels::kChunk;
+  const UnsetVector<Scalar> given = scalars(2 * kSize), factors = scalars(24);
+  for (const Scalar& factor : factors) {
+    for (const size_t rounds : {size_t{0}, size_t{1}, size_t{5}}) {
+      SumcheckKernels::Pairs pairs;
+      kernels_.load(SumcheckTable(given).entries(), nullptr, nullptr, 0, kSize, nullptr, &pairs);
+      kernels_.repeat_multiplication(&pairs, scaled(factor), rounds);
+      std::vector<Scalar> expected(given.begin(), given.end());
+      for (size_t r = 0; r < rounds; ++r) {
+        for (Scalar& s : expected) s = s * factor;
+      }
+      expect_pairs(pairs, expected, 0, kSize);
+    }
+  }
+}
+
 TEST_P(SumcheckKernelsTest, Products) {
   for (const size_t size : {size_t{1}, size_t{8}, size_t{20}, size_t{127}, size_t{128}}) {
     const UnsetVector<Scalar> a = scalars(2 * size), b = scalars(2 * size), c = scalars(2 * size);

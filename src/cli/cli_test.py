@@ -14,8 +14,8 @@ PROGRAM = sys.argv.pop()
 measures = unittest.skipIf("ZKAPEX_SANITIZED" in os.environ, "no measuring under sanitizers")
 
 PATHS = ("portable", "neon", "avx2", "avx512")
-KERNELS = ["field_mul", "point_madd", "commit_int8", "commit_bit", "commit_factor", "scalar_mul", "scalar_fold",
-           "sumcheck_pair", "fold_int8", "project_int8", "msm_131072", "decompress", "hash_to_group"]
+KERNELS = ["field_mul", "point_madd", "commit_int8", "commit_bit", "commit_factor", "scalar_mul", "scalar_product",
+           "scalar_fold", "sumcheck_pair", "fold_int8", "project_int8", "msm_131072", "decompress", "hash_to_group"]
 
 
 def zkapex(*arguments, stdout=subprocess.PIPE, **environment):

@@ -194,6 +194,24 @@ class FoldedTables {
   Scalar challenge_;
 };
 
+// Independent products, 256 at hand: throughput, not latency.
+Result<KernelFigure> scalar_product(const std::string& name, const Effort& effort) {
+  constexpr size_t kPairs = SumcheckKernels::kChunk, kRounds = 16;
+  Random random(11);
+  const std::vector<Scalar> x = random_scalars(random, 2 * kPairs), y = random_scalars(random, 1);
+  const SumcheckKernels::Entries entries{SumcheckKernels::Form::kScalars, false, x.size(), x.data()};
+  const auto time = [&](const SumcheckKernels& kernels) {
+    SumcheckKernels::Pairs pairs;
+    kernels.load(entries, nullptr, nullptr, 0, kPairs, nullptr, &pairs);
+    return median_ns(effort, x.size() * kRounds, [&] {
+      kernels.repeat_multiplication(&pairs, y[0].montgomery_words().data(), kRounds);
+      keep(pairs);
+    });
+  };
+  return KernelFigure{name, "product", time(sumcheck_kernels()), kPortable,
+                      time(sumcheck_kernels(InstructionSet::kPortable))};
+}
+
 // One product mod l for each entry that is stored, with all that stands between memory and it.
 Result<KernelFigure> scalar_fold(const std::string& name, const Effort& effort) {
   const auto time = [&](const SumcheckKernels& kernels) {
@@ -310,11 +328,11 @@ Result<KernelFigure> hash_to_group(const std::string& name, const Effort& effort
 
 const std::vector<KernelBench>& kernel_benches() {
   static const std::vector<KernelBench> benches = {
-      {"field_mul", field_mul},         {"point_madd", point_madd},       {"commit_int8", commit_int8},
-      {"commit_bit", commit_bit},       {"commit_factor", commit_factor}, {"scalar_mul", scalar_mul},
-      {"scalar_fold", scalar_fold},     {"sumcheck_pair", sumcheck_pair}, {"fold_int8", fold_int8},
-      {"project_int8", project_int8},   {"msm_131072", msm_131072},       {"decompress", decompress},
-      {"hash_to_group", hash_to_group},
+      {"field_mul", field_mul},           {"point_madd", point_madd},       {"commit_int8", commit_int8},
+      {"commit_bit", commit_bit},         {"commit_factor", commit_factor}, {"scalar_mul", scalar_mul},
+      {"scalar_product", scalar_product}, {"scalar_fold", scalar_fold},     {"sumcheck_pair", sumcheck_pair},
+      {"fold_int8", fold_int8},           {"project_int8", project_int8},   {"msm_131072", msm_131072},
+      {"decompress", decompress},         {"hash_to_group", hash_to_group},
   };
   return benches;
 }
