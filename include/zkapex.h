@@ -271,9 +271,10 @@ ZKAPEX_API zkapex_status zkapex_admit(zkapex_session* session, const zkapex_prov
 ZKAPEX_API zkapex_status zkapex_admit_update(zkapex_session* session, const zkapex_provider* provider,
                                              zkapex_buffer file);
 
-/* Notes a request in the ledger: right before anybody outside sees it, and after the first client was admitted, which
- * makes the ledger. Proofs that start from a registration or an update that is admitted later are rejected (`order`): a
- * client that knows the request can choose a model that it changes little. The same request again changes nothing. */
+/* Notes a request in the ledger: right before anybody outside sees it, and after the first zkapex_admit, which makes
+ * the ledger. Proofs that start from a registration or an update that is admitted later are rejected (`order`): a
+ * client that knows the request can choose a model that it changes little. The same request again changes nothing; a
+ * second one for a window of that name is an error. */
 ZKAPEX_API zkapex_status zkapex_publish(zkapex_session* session, const zkapex_provider* provider,
                                         const zkapex_request* request);
 

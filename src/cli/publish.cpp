@@ -40,7 +40,8 @@ void add_publish(Command parent, Action& action) {
   command.footer(
       "A client that knows the request can choose a model or a curvature that it changes little. So verify rejects\n"
       "(order) answers that start from a registration or an update that was admitted after the mask was published.\n"
-      "Run this before anybody outside sees the mask. The same mask again changes nothing.\n\n"
+      "Run this before anybody outside sees the mask. The same mask again changes nothing; another one\n"
+      "for the same window is refused.\n\n"
       "Example:\n"
       "  zkapex publish --ledger ledger --mask psi.zka");
   command.runs(action, [options] { return run_publish(*options); });

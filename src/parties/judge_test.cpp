@@ -121,6 +121,20 @@ TEST_F(JudgeTest, OneModelHasOneSuccessor) {
   EXPECT_EQ(name((*judge(ledger_, other, std::vector{of("alice")}, work()))[0].rejection->reason), "mask");
 }
 
+TEST_F(JudgeTest, AWindowHasOneRequest) {
+  Mask other = world_->mask;
+  other.support.pop_back();
+  ASSERT_TRUE(*ledger_.publish(world_->mask));
+  EXPECT_EQ(ledger_.publish(other).error().message,
+            "another request was published for the window \"w1\": give this one a name that was never used");
+  other.window = "w2";
+  EXPECT_TRUE(*ledger_.publish(other));
+  // A run that ended between the name and the number is made good.
+  std::filesystem::remove(at("ledger/published") / to_hex(world_->mask.digest()));
+  EXPECT_TRUE(*ledger_.publish(world_->mask));
+  EXPECT_FALSE(*ledger_.publish(world_->mask));
+}
+
 TEST_F(JudgeTest, AModelComesBeforeTheRequest) {
   Mask other = world_->mask;
   other.window = "w0";

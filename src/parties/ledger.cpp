@@ -1,5 +1,6 @@
 #include "parties/ledger.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "attestation/inputs.h"
@@ -106,9 +107,24 @@ Path Ledger::published(const Sha256::Digest& mask) const { return folder_ / "pub
 
 Result<uint64_t> Ledger::published() const { return files_in(folder_ / "published"); }
 
+Status Ledger::name_window(const Mask& mask) const {
+  const Path path = folder_ / "windows" / file_name_of(mask.window);
+  const std::string digest = to_hex(mask.digest()) + "\n";
+  if (!std::filesystem::exists(path)) {
+    ZKAPEX_CHECK(make_folder(path.parent_path()));
+    return write_file(path, view(digest));
+  }
+  ZKAPEX_TRY(const Bytes named, read_file(path, digest.size() + 1));
+  if (!std::ranges::equal(named, view(digest)))
+    return error("another request was published for the window {}: give this one a name that was never used",
+                 in_quotes(mask.window));
+  return Done{};
+}
+
 Result<bool> Ledger::publish(const Mask& mask) const {
   const Path path = published(mask.digest());
   if (std::filesystem::exists(path)) return false;
+  ZKAPEX_CHECK(name_window(mask));
   ZKAPEX_TRY(const uint64_t before, published());
   ZKAPEX_CHECK(write_number(path, before + 1));
   return true;

@@ -3,6 +3,7 @@
 //   deployment.zka
 //   masks/DIGEST.zka                    of every window that some client's model has behind it
 //   published/DIGEST                    the number of a request, by the digest of its mask, since it was published
+//   windows/NAME                        the digest of the request that was published for the window
 //   clients/CLIENT/registration.zka     as it was received
 //   clients/CLIENT/registered.zka       what windows are verified against
 //   clients/CLIENT/updates/DIGEST.zka   the same after the last update, by which the commitment names it
@@ -29,7 +30,8 @@ class Ledger : public Records {
   // True as long as the request was not published in this ledger.
   [[nodiscard]] Result<bool> admitted_before(const ClientRecord& client, const Mask& mask) const override;
   [[nodiscard]] Result<std::vector<KeptWindow>> windows(const ClientRecord& client) const override;
-  // From now on, models that are admitted come too late for this request. False: it was published before.
+  // From now on, models that are admitted come too late for this request. False: it was published before. An error if
+  // another was published for its window.
   [[nodiscard]] Result<bool> publish(const Mask& mask) const;
   // Windows that were accepted of anybody.
   [[nodiscard]] Result<size_t> window_count() const;
@@ -45,6 +47,8 @@ class Ledger : public Records {
   [[nodiscard]] Path entry(const std::string& client) const;
   [[nodiscard]] Path mask(const Sha256::Digest& digest) const;
   [[nodiscard]] Path published(const Sha256::Digest& mask) const;
+  // The window is this request's from now on.
+  [[nodiscard]] Status name_window(const Mask& mask) const;
   // How many requests.
   [[nodiscard]] Result<uint64_t> published() const;
   [[nodiscard]] Status note_admission(const std::string& client, const ModelCommitment& model) const;
