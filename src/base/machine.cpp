@@ -4,7 +4,8 @@
 
 #include <fstream>
 #include <iterator>
-#include <thread>
+
+#include "base/processors.h"
 
 namespace zkapex {
 
@@ -23,7 +24,7 @@ nlohmann::ordered_json machine_description() {
   std::ifstream cpuinfo("/proc/cpuinfo");
   const std::string text((std::istreambuf_iterator<char>(cpuinfo)), std::istreambuf_iterator<char>());
   if (const std::string model = cpu_model(text); !model.empty()) out["cpu"] = model;
-  out["processors"] = std::thread::hardware_concurrency();
+  out["processors"] = usable_processors();
   const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGE_SIZE);
   if (pages > 0 && page > 0) out["memory_bytes"] = static_cast<uint64_t>(pages) * static_cast<uint64_t>(page);
   return out;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <system_error>
 
+#include "base/processors.h"
+
 namespace zkapex {
 
 namespace {
@@ -10,7 +12,7 @@ thread_local bool inside_loop = false;
 }
 
 ThreadPool::ThreadPool(unsigned threads) {
-  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+  if (threads == 0) threads = usable_processors();
   workers_.reserve(threads - 1);
   try {
     for (unsigned k = 1; k < threads; ++k) workers_.emplace_back([this] { work(); });

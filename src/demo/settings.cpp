@@ -54,13 +54,15 @@ DemoSettings full_demo() {
   s.simulation.fisher_samples = 512;
   s.rehearsal.domains = {"inverted", "half"};
   // Chosen on validation images (scripts/tune demo): a mask large enough for what it takes to be told from noise,
-  // little damping for most of it to be given back, and a weak pull, which leaves the rest to the clients' own
-  // curvature.
+  // little damping for most of it to be given back, a weak pull, which leaves the rest to the clients' own curvature,
+  // and a guide of many small steps that forgets no more than it has to.
   s.ratio = "0.16";
-  s.damping = 0.02;
-  s.pull = 300;
-  s.rehearsal.options.steps = 300;
-  s.rehearsal.options.rate = 1e-3;
+  s.damping = 0.002;
+  s.pull = 100;
+  s.rehearsal.options.steps = 600;
+  s.rehearsal.options.batch = 32;
+  s.rehearsal.options.rate = 5e-4;
+  s.rehearsal.options.weight = 0.3;
   return s;
 }
 
@@ -76,8 +78,7 @@ DemoSettings quick_demo() {
   s.ratio = DemoSettings().ratio, s.damping = DemoSettings().damping;
   s.pull = DemoSettings().pull;  // a model that knows nothing is hardly drawn by less
   s.rehearsal.domains = {"inverted"};
-  s.rehearsal.options.steps = 10;
-  s.rehearsal.options.batch = 16;
+  s.rehearsal.options = {.steps = 10, .batch = 16};
   return s;
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
-#include "base/load.h"
+#include "base/processors.h"
 #include "learning/torch.h"
 
 namespace zkapex {
