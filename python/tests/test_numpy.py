@@ -152,6 +152,34 @@ class WithNumPy(World):
         self.assertFalse((self.here / "carol").exists())
         self.register("carol")
 
+    def test_a_signal_cancels_and_nothing_is_left(self):
+        real = zkapex._library._Heard.__call__
+
+        def hear(*part):
+            for _ in range(2):  # whoever is in a hurry presses it again
+                os.kill(os.getpid(), signal.SIGINT)
+            return real(*part)
+
+        self.handle(signal.SIGINT, signal.default_int_handler)
+        with mock.patch.object(zkapex._library._Heard, "__call__", hear):
+            for progress in (None, lambda *_: None):
+                with zkapex.Session(progress=progress) as session, self.assertRaises(KeyboardInterrupt):
+                    self.register(session=session)
+                self.assertEqual(list(self.here.iterdir()), [])
+        with zkapex.Session() as session:
+            self.register(session=session)  # which an earlier signal does not cancel
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+    def test_a_signal_whose_handler_raises_nothing_cancels_nothing(self):
+        came = []
+        self.handle(signal.SIGUSR1, lambda *_: came.append(True))
+        with zkapex.Session(progress=lambda *_: os.kill(os.getpid(), signal.SIGUSR1)) as session:
+            self.register(session=session)
+        self.assertTrue(came)
+
+    def handle(self, number, handler):
+        self.addCleanup(signal.signal, number, signal.signal(number, handler))
+
     def test_progress_is_shown_by_tqdm_where_that_is_installed(self):
         bars = []
 
