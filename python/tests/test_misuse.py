@@ -368,7 +368,7 @@ class Files(World):
         real = os.open
         os.open = lambda path, flags, mode=0o777: (modes.append(mode), real(path, flags, mode))[1]
         try:
-            write_pieces(self.here / "x", [("a", "U8", (2,), numpy.zeros(2, "uint8"))], private=True)
+            write_pieces(self.here / "x", [("a", "U8", (2,), numpy.zeros(2, "uint8"))], force=False, private=True)
         finally:
             os.open = real
         self.assertEqual((modes, stat.S_IMODE((self.here / "x").stat().st_mode)), ([0o600], 0o600))
