@@ -3,8 +3,10 @@
 Arguments: libzkapex.so, the program zkapex. With the package installed: the program alone, and --installed."""
 
 import copy
+import errno
 import json
 import os
+import pathlib
 import pickle
 import stat
 import struct
@@ -12,6 +14,7 @@ import threading
 import typing
 import unittest
 from decimal import Decimal
+from unittest import mock
 
 import numpy
 
@@ -344,6 +347,70 @@ class Files(World):
         for missing in (self.here / "nothing", self.here):
             with self.assertRaisesRegex(zkapex.Error, "cannot read"):
                 zkapex.read_safetensors(missing)
+
+    def test_each_byte_is_in_one_tensor_and_each_name_there_once(self):
+        def tensor(begin, end):
+            return {"dtype": "U8", "shape": [end - begin], "data_offsets": [begin, end]}
+
+        good = {"__metadata__": {"format": "pt"}, "a": tensor(0, 4), "b": tensor(4, 8), "none": tensor(8, 8)}
+        doubled = b'{"a":' + json.dumps(tensor(0, 4)).encode() + b',"a":' + json.dumps(tensor(0, 4)).encode() + b"}"
+        (self.here / "x").write_bytes(safetensors(good, bytes(8)))
+        self.assertEqual(sorted(zkapex.read_safetensors(self.here / "x")), ["a", "b", "none"])
+        for content, sentence in (
+                (safetensors(good, bytes(9)), "1 bytes behind the last tensor are in none"),
+                (safetensors({**good, "b": tensor(0, 4)}, bytes(4)), "'b' does not begin where the one before it ends"),
+                (safetensors({**good, "a": tensor(1, 4)}, bytes(8)), "'a' does not begin where"),
+                (safetensors({**good, "__metadata__": 5}, bytes(8)), "__metadata__ is no mapping of texts"),
+                (safetensors({**good, "__metadata__": {"n": 5}}, bytes(8)), "__metadata__ is no mapping of texts"),
+                (safetensors({**good, "a": {**tensor(0, 4), "more": 1}}, bytes(8)), "'a' does not fit the file"),
+                (safetensors({**good, "a": {**tensor(0, 4), "dtype": None}}, bytes(8)), "'a' does not fit the file"),
+                (safetensors(doubled, bytes(4)), "its header is damaged"),
+                (safetensors(b'{"a":' * 10**5 + b"}"), "its header is damaged"),
+                (safetensors(json.dumps(good).encode() + b"\n", bytes(8)), "this is no safetensors file"),
+                (safetensors(b" " + json.dumps(good).encode(), bytes(8)), "this is no safetensors file")):
+            (self.here / "x").write_bytes(content)
+            with self.assertRaisesRegex(zkapex.Error, sentence):
+                zkapex.read_safetensors(self.here / "x")
+            with self.assertRaises(zkapex.Error):  # the library refuses it, too
+                zkapex.Deployment.make(self.here / "x", self.here / "d.zka", cover="a", no_anchor=True)
+
+    def test_a_file_is_replaced_only_by_force_and_never_half(self):
+        write = zkapex.write_safetensors
+        write(self.here / "x", {"a": [1.0]})
+        with self.assertRaisesRegex(zkapex.Error, "x exists already; choose another name, or force=True"):
+            write(self.here / "x", {"a": [2.0]})
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with mock.patch.object(pathlib.Path, "replace", side_effect=full):
+            with self.assertRaisesRegex(zkapex.Error, "cannot write .*x: No space left on device"):
+                write(self.here / "x", {"a": [2.0]}, force=True)
+        self.assertEqual([file.name for file in self.here.iterdir()], ["x"])
+        self.assertEqual(zkapex.read_safetensors(self.here / "x")["a"].tolist(), [1.0])
+        write(self.here / "x", {"a": [2.0]}, force=True)
+        self.assertEqual(zkapex.read_safetensors(self.here / "x")["a"].tolist(), [2.0])
+
+    def test_a_store_that_is_not_finished_stays_only_to_be_gone_on_with(self):
+        for run, left in ((None, []), ("r", ["s.zka.partial", "s.zka.partial.json"])):
+            with self.assertRaisesRegex(zkapex.Error, "10 of 30 blocks"):
+                with zkapex.CurvatureWriter(self.deployment, self.here / "s.zka", run=run) as store:
+                    store.gradients(self.gradients[:, :80])
+            self.assertEqual(sorted(file.name for file in self.here.iterdir()), left)
+
+    def test_a_store_of_zeros_is_warned_of(self):
+        with self.assertWarnsRegex(UserWarning, "all Fisher blocks are zero"):
+            with zkapex.CurvatureWriter(self.deployment, self.here / "s.zka") as store:
+                store.gradients(0 * self.gradients)
+
+    def test_a_registration_that_is_refused_leaves_no_folder(self):
+        with self.assertRaisesRegex(zkapex.Error, "base"):
+            zkapex.Client.register(self.deployment, self.root / "theta.safetensors", self.root / "store.zka", "alice",
+                                   self.here / "alice")
+        with self.assertRaisesRegex(zkapex.Error, "raise it with memory="):
+            self.register(session=zkapex.Session(memory=1))
+        self.assertEqual(list(self.here.iterdir()), [])
+        (self.here / "alice").mkdir()
+        with self.assertRaisesRegex(zkapex.Error, "raise it with memory="):
+            self.register(session=zkapex.Session(memory=1))
+        self.assertTrue((self.here / "alice").exists())
 
     def test_a_header_whose_length_looks_like_a_pickle_is_read(self):
         header = json.dumps({NAME: {"dtype": "F32", "shape": [16, 16], "data_offsets": [0, 1024]}}).ljust(640)

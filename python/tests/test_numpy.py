@@ -5,6 +5,7 @@ Arguments: libzkapex.so, the program zkapex. With the package installed: the pro
 import filecmp
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -264,6 +265,17 @@ class WithNumPy(World):
         (self.here / "y").write_bytes(b"nothing of the kind")
         with self.assertRaisesRegex(zkapex.Error, "no safetensors"):
             zkapex.read_safetensors(self.here / "y")
+
+    @unittest.skipUnless(shutil.which("cmake"), "needs CMake")
+    def test_a_link_to_a_library_is_installed_as_the_library(self):
+        (self.here / "libzkapex.so.0").write_bytes(b"the library")
+        (self.here / "libzkapex.so").symlink_to("libzkapex.so.0")
+        for step in (["-S", Path(__file__).resolve().parents[1], "-B", self.here / "build",
+                      f"-DZKAPEX_LIBRARY={self.here}/libzkapex.so"],
+                     ["--install", self.here / "build", "--component", "python", "--prefix", self.here / "made"]):
+            subprocess.run(["cmake", *map(str, step)], check=True, capture_output=True)
+        installed = self.here / "made" / "libzkapex.so"
+        self.assertEqual((installed.is_symlink(), installed.read_bytes()), (False, b"the library"))
 
     def test_examples_of_docstrings(self):
         world = self.here / "world"

@@ -126,7 +126,7 @@ def unlearn(model: torch.nn.Module, client: Client | PathLike, request: Request 
     sure. A model with adapters is left merged; its ``unmerge_adapter()`` makes the sum again, rounded.
 
     >>> verdict = ledger.verify(request, zt.unlearn(model, client, request).data)
-    >>> client.settle(accepted=verdict.accepted)
+    >>> client.settle(accepted=verdict)
     """
     client = client if isinstance(client, Client) else Client(client)
     asked = path_of(request)
