@@ -134,7 +134,7 @@ class Handles(World):
         ledger = zkapex.Ledger(os.path.relpath(self.here / "ledger"), deployment, base="theta0.safetensors")
         client = zkapex.Client(os.path.relpath(self.register().folder))
         os.chdir("/")
-        self.assertTrue(ledger.admit(client.registration))
+        self.assertTrue(ledger.folder.is_absolute() and ledger.admit(client.registration))
         self.assertTrue(client.try_request(request)["rules_hold"])
         with self.assertRaisesRegex(zkapex.Error, "folder is empty"):
             zkapex.Client("")

@@ -183,6 +183,11 @@ class Refusals(WithClient):
         for model in (mlp().to("meta"), torch.nn.Sequential(torch.nn.LazyLinear(4))):
             self.refused("tensor '0.weight' has no numbers yet", lambda: self.register(model))
 
+    def test_a_deployment_that_is_refused_leaves_no_file(self):
+        model = torch.nn.ModuleDict({"a": torch.nn.Linear(4, 4), "b": torch.nn.ModuleDict({"a": torch.nn.Linear(4, 4)})})
+        self.refused("some names are the ends of others", lambda: zt.Deployment.from_model(
+            model, "x.zka", r"^a\.weight", block=8))
+
     def test_losses_and_batches_that_are_none(self):
         x, y = self.data[0]
         for vectorize in (True, False):
