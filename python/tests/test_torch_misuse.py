@@ -159,8 +159,8 @@ class Refusals(WithClient):
         for folder in ("", ".", "..", "x/.."):
             self.refused("is no name for a new folder", lambda: zt.register(
                 self.model, self.deployment, "b", folder, curvature="s.zka", base=self.base))
-        self.refused("drifted", lambda: zt.register(moved(self.model, 1.0), self.deployment, "b", "b", curvature="s.zka",
-                                                    base=self.base))
+        self.refused("drifted", lambda: zt.register(
+            moved(self.model, 1.0), self.deployment, "b", "b", curvature="s.zka", base=self.base))
         self.assertFalse((self.here / "b").exists())
         self.refused("nope is no client's folder", lambda: zt.unlearn(self.model, "nope", self.request))
         (self.here / "file").touch()
@@ -184,7 +184,8 @@ class Refusals(WithClient):
             self.refused("tensor '0.weight' has no numbers yet", lambda: self.register(model))
 
     def test_a_deployment_that_is_refused_leaves_no_file(self):
-        model = torch.nn.ModuleDict({"a": torch.nn.Linear(4, 4), "b": torch.nn.ModuleDict({"a": torch.nn.Linear(4, 4)})})
+        inner = torch.nn.ModuleDict({"a": torch.nn.Linear(4, 4)})
+        model = torch.nn.ModuleDict({"a": torch.nn.Linear(4, 4), "b": inner})
         self.refused("some names are the ends of others", lambda: zt.Deployment.from_model(
             model, "x.zka", r"^a\.weight", block=8))
 

@@ -63,8 +63,8 @@ def fisher(model: torch.nn.Module, loader: Iterable[Any], deployment: _provider.
     device = next(iter(covered_of(model, expect(deployment, _provider.Deployment, "deployment")).values())).device
     plans = _passes(deployment, memory)
     if len(plans) > 1 and isinstance(loader, Iterator):
-        raise Error(f"with this memory the loader is gone through {len(plans)} times, and an iterator can only be once: "
-                    "give a list or a DataLoader, or more memory")
+        raise Error(f"with this memory the loader is gone through {len(plans)} times, and an iterator can only be "
+                    "once: give a list or a DataLoader, or more memory")
     counts = set()
     with merged(model), CurvatureWriter(deployment, output, relative_damping=relative_damping, damping=damping,
                                         force=force, session=session) as store:

@@ -25,7 +25,8 @@ def default_loss(model: Callable[..., Any], batch: Any) -> torch.Tensor:
             raise Error("the batch has no labels: give a loss of your own")
         return model(**batch).loss
     if not isinstance(batch, (tuple, list)) or len(batch) != 2:
-        raise Error("the batch is neither a mapping with labels nor a pair of inputs and labels: give a loss of your own")
+        raise Error("the batch is neither a mapping with labels nor a pair of inputs and labels: give a loss of your "
+                    "own")
     inputs, labels = batch
     output = model(inputs)
     return torch.nn.functional.cross_entropy(getattr(output, "logits", output), labels, reduction="sum")
