@@ -46,21 +46,21 @@ zt.fisher(model, [personal], deployment, "store.zka")
 client = zt.register(model, deployment, "alice", "alice", curvature="store.zka", base="theta0.safetensors")
 assert ledger.admit(client.registration)
 
-# A window: what the proof is about is the merged model, and the adapter is split off again to learn on.
+# A window: what the proof is about is the merged model, which it leaves.
 request = zt.Request.make(deployment, "psi.zka", window="2026-11", scores="scores.safetensors", ratio="0.02")
 ledger.publish(request)
 proof = zt.unlearn(model, client, request)
 verdict = ledger.verify(request, proof.data)
-client.settle(accepted=verdict.accepted)
+client.settle(accepted=verdict)
 assert verdict, verdict.detail
 print(f"window accepted: {request.report['masked']} weights removed, proof of {len(proof.data)} bytes")
 
 # Learning on must keep what was removed at zero: an adapter of the attention leaves the MLPs alone.
-merged = model.merge_and_unload()
+merged = model.unload()
 merged = peft.get_peft_model(merged, peft.LoraConfig(r=4, target_modules=["q_proj", "v_proj"]))
 fine_tune(merged, personal, 5)
 update = zt.update(merged, client, "update.zka", base="theta0.safetensors")
 verdict = ledger.admit_update("update.zka")
-client.settle(accepted=verdict.accepted, update=True)
+client.settle(accepted=verdict, update=True)
 assert verdict, verdict.detail
 print(f"update accepted: {update['update_bytes']} bytes")

@@ -29,7 +29,7 @@ zt.save_scores(zt.saliency(theta0, [forget], deployment), "scores.safetensors")
 request = zt.Request.make(deployment, "psi.zka", window="2026-11", scores="scores.safetensors", ratio="0.02")
 ledger.publish(request)
 verdict = ledger.verify(request, zt.unlearn(model, client, request).data)
-client.settle(accepted=verdict.accepted)
+client.settle(accepted=verdict)
 
 print(f"{verdict.client}: {'accepted' if verdict else verdict.detail}, {request.report['masked']} weights removed")
 assert verdict

@@ -77,7 +77,7 @@ def unlearn(message: Message, context: Context) -> Message:
     home = Home(message, context)
     model = home.load()
     proof = zt.unlearn(model, home.path("zkapex"), home.path("psi.zka"))
-    zt.save(model, home.path("model.safetensors"))
+    zt.save(model, home.path("model.safetensors"), force=True)
     return reply(message, file=proof.data)
 
 

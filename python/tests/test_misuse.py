@@ -3,8 +3,10 @@
 Arguments: libzkapex.so, the program zkapex. With the package installed: the program alone, and --installed."""
 
 import copy
+import errno
 import json
 import os
+import pathlib
 import pickle
 import stat
 import struct
@@ -12,6 +14,7 @@ import threading
 import typing
 import unittest
 from decimal import Decimal
+from unittest import mock
 
 import numpy
 
@@ -90,6 +93,53 @@ class Handles(World):
             zkapex.Deployment(self.root / "deployment.zka", session=session)
 
 
+    def test_what_is_opened_is_what_steps_use(self):
+        path, asked = self.here / "d.zka", self.here / "r.zka"
+
+        def deploy(**more):
+            return zkapex.Deployment.make(self.root / "theta0.safetensors", path, preset="vit", force=True, **more)
+
+        def ask(name=asked, of=None, **more):
+            return zkapex.Request.make(of or self.deployment, name, window="w1", force=True,
+                                       scores=self.root / "scores.safetensors", **more)
+
+        deployment, request, client = deploy(block=BLOCK), ask(ratio="0.1"), self.register()
+        deploy(block=2 * BLOCK)
+        ask(ratio="0.3")
+        for step in (lambda: ask(self.here / "none.zka", deployment, ratio="0.1"),
+                     lambda: zkapex.Client.register(deployment, "m", "c", "bob", self.here / "bob"),
+                     lambda: ask(self.here / "none.zka", ratio="0.4", after=request),
+                     lambda: client.try_request(request),
+                     lambda: client.unlearn(request, self.here / "u", self.here / "none.zka")):
+            with self.assertRaisesRegex(zkapex.Error, "(d|r).zka is not what it was when this .* opened"):
+                step()
+        self.assertFalse((self.here / "none.zka").exists())
+        asked.unlink()
+        with self.assertRaisesRegex(zkapex.Error, "r.zka is not what it was"):
+            client.try_request(request)
+        deployment, request = deploy(block=BLOCK), ask(ratio="0.1")
+        self.assertTrue(client.try_request(request)["rules_hold"])
+        deployment.close()
+        request.close()
+        with self.assertRaisesRegex(zkapex.Error, "the request is closed"):
+            client.try_request(request)
+        with self.assertRaisesRegex(zkapex.Error, "the deployment is closed"):
+            zkapex.Client.register(deployment, "m", "c", "bob", self.here / "bob")
+
+    def test_paths_stay_what_they_are_in_another_folder(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.root)
+        deployment = zkapex.Deployment("deployment.zka")
+        request = zkapex.Request("psi.zka", deployment)
+        ledger = zkapex.Ledger(os.path.relpath(self.here / "ledger"), deployment, base="theta0.safetensors")
+        client = zkapex.Client(os.path.relpath(self.register().folder))
+        os.chdir("/")
+        self.assertTrue(ledger.folder.is_absolute() and ledger.admit(client.registration))
+        self.assertTrue(client.try_request(request)["rules_hold"])
+        with self.assertRaisesRegex(zkapex.Error, "folder is empty"):
+            zkapex.Client("")
+
+
 class Arguments(World):
     def make(self, **changed):
         return zkapex.Deployment.make(self.root / "theta0.safetensors", self.here / "d.zka",
@@ -99,14 +149,6 @@ class Arguments(World):
         return zkapex.Request.make(self.deployment, self.here / "r.zka",
                                    **{"window": "w", "scores": self.root / "scores.safetensors", "ratio": "0.1",
                                       "force": True, **changed})
-
-    def test_a_verdict_is_settled_as_what_it_is(self):
-        client = self.register()
-        client.unlearn(self.request, self.here / "u.safetensors", self.here / "p.zka")
-        for wrong in ("rejected", "accepted", 1, None, []):
-            with self.assertRaisesRegex(TypeError, "accepted is True, False or a Verdict"):
-                client.settle(accepted=wrong)
-        self.assertEqual(client.settle(accepted=zkapex.Verdict(False, {}))["verdict"], "rejected")
 
     def test_numbers_fit(self):
         for wrong in (dict(block=-1), dict(block=2**64 + 16), dict(bits=2**32 + 8), dict(width=-40)):
@@ -224,6 +266,70 @@ class Files(World):
             with self.assertRaisesRegex(zkapex.Error, "cannot read"):
                 zkapex.read_safetensors(missing)
 
+    def test_each_byte_is_in_one_tensor_and_each_name_there_once(self):
+        def tensor(begin, end):
+            return {"dtype": "U8", "shape": [end - begin], "data_offsets": [begin, end]}
+
+        good = {"__metadata__": {"format": "pt"}, "a": tensor(0, 4), "b": tensor(4, 8), "none": tensor(8, 8)}
+        doubled = b'{"a":' + json.dumps(tensor(0, 4)).encode() + b',"a":' + json.dumps(tensor(0, 4)).encode() + b"}"
+        (self.here / "x").write_bytes(safetensors(good, bytes(8)))
+        self.assertEqual(sorted(zkapex.read_safetensors(self.here / "x")), ["a", "b", "none"])
+        for content, sentence in (
+                (safetensors(good, bytes(9)), "1 bytes behind the last tensor are in none"),
+                (safetensors({**good, "b": tensor(0, 4)}, bytes(4)), "'b' does not begin where the one before it ends"),
+                (safetensors({**good, "a": tensor(1, 4)}, bytes(8)), "'a' does not begin where"),
+                (safetensors({**good, "__metadata__": 5}, bytes(8)), "__metadata__ is no mapping of texts"),
+                (safetensors({**good, "__metadata__": {"n": 5}}, bytes(8)), "__metadata__ is no mapping of texts"),
+                (safetensors({**good, "a": {**tensor(0, 4), "more": 1}}, bytes(8)), "'a' does not fit the file"),
+                (safetensors({**good, "a": {**tensor(0, 4), "dtype": None}}, bytes(8)), "'a' does not fit the file"),
+                (safetensors(doubled, bytes(4)), "its header is damaged"),
+                (safetensors(b'{"a":' * 10**5 + b"}"), "its header is damaged"),
+                (safetensors(json.dumps(good).encode() + b"\n", bytes(8)), "this is no safetensors file"),
+                (safetensors(b" " + json.dumps(good).encode(), bytes(8)), "this is no safetensors file")):
+            (self.here / "x").write_bytes(content)
+            with self.assertRaisesRegex(zkapex.Error, sentence):
+                zkapex.read_safetensors(self.here / "x")
+            with self.assertRaises(zkapex.Error):  # the library refuses it, too
+                zkapex.Deployment.make(self.here / "x", self.here / "d.zka", cover="a", no_anchor=True)
+
+    def test_a_file_is_replaced_only_by_force_and_never_half(self):
+        write = zkapex.write_safetensors
+        write(self.here / "x", {"a": [1.0]})
+        with self.assertRaisesRegex(zkapex.Error, "x exists already; choose another name, or force=True"):
+            write(self.here / "x", {"a": [2.0]})
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with mock.patch.object(pathlib.Path, "replace", side_effect=full):
+            with self.assertRaisesRegex(zkapex.Error, "cannot write .*x: No space left on device"):
+                write(self.here / "x", {"a": [2.0]}, force=True)
+        self.assertEqual([file.name for file in self.here.iterdir()], ["x"])
+        self.assertEqual(zkapex.read_safetensors(self.here / "x")["a"].tolist(), [1.0])
+        write(self.here / "x", {"a": [2.0]}, force=True)
+        self.assertEqual(zkapex.read_safetensors(self.here / "x")["a"].tolist(), [2.0])
+
+    def test_a_store_that_is_not_finished_stays_only_to_be_gone_on_with(self):
+        for run, left in ((None, []), ("r", ["s.zka.partial", "s.zka.partial.json"])):
+            with self.assertRaisesRegex(zkapex.Error, "10 of 30 blocks"):
+                with zkapex.CurvatureWriter(self.deployment, self.here / "s.zka", run=run) as store:
+                    store.gradients(self.gradients[:, :80])
+            self.assertEqual(sorted(file.name for file in self.here.iterdir()), left)
+
+    def test_a_store_of_zeros_is_warned_of(self):
+        with self.assertWarnsRegex(UserWarning, "all Fisher blocks are zero"):
+            with zkapex.CurvatureWriter(self.deployment, self.here / "s.zka") as store:
+                store.gradients(0 * self.gradients)
+
+    def test_a_registration_that_is_refused_leaves_no_folder(self):
+        with self.assertRaisesRegex(zkapex.Error, "base"):
+            zkapex.Client.register(self.deployment, self.root / "theta.safetensors", self.root / "store.zka", "alice",
+                                   self.here / "alice")
+        with self.assertRaisesRegex(zkapex.Error, "raise it with memory="):
+            self.register(session=zkapex.Session(memory=1))
+        self.assertEqual(list(self.here.iterdir()), [])
+        (self.here / "alice").mkdir()
+        with self.assertRaisesRegex(zkapex.Error, "raise it with memory="):
+            self.register(session=zkapex.Session(memory=1))
+        self.assertTrue((self.here / "alice").exists())
+
     def test_a_header_whose_length_looks_like_a_pickle_is_read(self):
         header = json.dumps({NAME: {"dtype": "F32", "shape": [16, 16], "data_offsets": [0, 1024]}}).ljust(640)
         (self.here / "x").write_bytes(safetensors(header.encode(), numpy.ones(256, "float32").tobytes()))
@@ -247,7 +353,7 @@ class Files(World):
         real = os.open
         os.open = lambda path, flags, mode=0o777: (modes.append(mode), real(path, flags, mode))[1]
         try:
-            write_pieces(self.here / "x", [("a", "U8", (2,), numpy.zeros(2, "uint8"))], private=True)
+            write_pieces(self.here / "x", [("a", "U8", (2,), numpy.zeros(2, "uint8"))], force=False, private=True)
         finally:
             os.open = real
         self.assertEqual((modes, stat.S_IMODE((self.here / "x").stat().st_mode)), ([0o600], 0o600))

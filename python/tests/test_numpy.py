@@ -5,6 +5,7 @@ Arguments: libzkapex.so, the program zkapex. With the package installed: the pro
 import filecmp
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -152,6 +153,34 @@ class WithNumPy(World):
         self.assertFalse((self.here / "carol").exists())
         self.register("carol")
 
+    def test_a_signal_cancels_and_nothing_is_left(self):
+        real = zkapex._library._Heard.__call__
+
+        def hear(*part):
+            for _ in range(2):  # whoever is in a hurry presses it again
+                os.kill(os.getpid(), signal.SIGINT)
+            return real(*part)
+
+        self.handle(signal.SIGINT, signal.default_int_handler)
+        with mock.patch.object(zkapex._library._Heard, "__call__", hear):
+            for progress in (None, lambda *_: None):
+                with zkapex.Session(progress=progress) as session, self.assertRaises(KeyboardInterrupt):
+                    self.register(session=session)
+                self.assertEqual(list(self.here.iterdir()), [])
+        with zkapex.Session() as session:
+            self.register(session=session)  # which an earlier signal does not cancel
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+    def test_a_signal_whose_handler_raises_nothing_cancels_nothing(self):
+        came = []
+        self.handle(signal.SIGUSR1, lambda *_: came.append(True))
+        with zkapex.Session(progress=lambda *_: os.kill(os.getpid(), signal.SIGUSR1)) as session:
+            self.register(session=session)
+        self.assertTrue(came)
+
+    def handle(self, number, handler):
+        self.addCleanup(signal.signal, number, signal.signal(number, handler))
+
     def test_progress_is_shown_by_tqdm_where_that_is_installed(self):
         bars = []
 
@@ -237,6 +266,17 @@ class WithNumPy(World):
         with self.assertRaisesRegex(zkapex.Error, "no safetensors"):
             zkapex.read_safetensors(self.here / "y")
 
+    @unittest.skipUnless(shutil.which("cmake"), "needs CMake")
+    def test_a_link_to_a_library_is_installed_as_the_library(self):
+        (self.here / "libzkapex.so.0").write_bytes(b"the library")
+        (self.here / "libzkapex.so").symlink_to("libzkapex.so.0")
+        for step in (["-S", Path(__file__).resolve().parents[1], "-B", self.here / "build",
+                      f"-DZKAPEX_LIBRARY={self.here}/libzkapex.so"],
+                     ["--install", self.here / "build", "--component", "python", "--prefix", self.here / "made"]):
+            subprocess.run(["cmake", *map(str, step)], check=True, capture_output=True)
+        installed = self.here / "made" / "libzkapex.so"
+        self.assertEqual((installed.is_symlink(), installed.read_bytes()), (False, b"the library"))
+
     def test_examples_of_docstrings(self):
         world = self.here / "world"
         world.mkdir()
@@ -261,6 +301,88 @@ class WithNumPy(World):
         docstrings.check(self, zkapex, world, names, {
             "zkapex": ["deployment.zka", "psi.zka", "alice", "ledger"], "CurvatureWriter": ["store.zka"],
             "Ledger": ["ledger"]})
+
+
+class Verdicts(World):
+    def setUp(self):
+        super().setUp()
+        self.client, self.book = self.register(), self.ledger()
+        self.assertTrue(self.book.admit(self.client.registration))
+
+    def unlearn(self, client, name="p.zka"):
+        client.unlearn(self.request, self.here / f"{name}.safetensors", self.here / name)
+        return self.here / name
+
+    def pending(self):
+        return sorted(path.parent.name for path in (self.here / "alice").glob("pending*/**/secret.zka"))
+
+    def refused(self, sentence, **arguments):
+        before = self.pending()
+        with self.assertRaisesRegex(zkapex.Error, sentence):
+            self.client.settle(**arguments)
+        self.assertEqual(self.pending(), before)
+
+    def test_only_verdicts_are_settled(self):
+        self.unlearn(self.client)
+        for wrong in ("rejected", "accepted", 1, None, []):
+            with self.assertRaisesRegex(TypeError, "accepted is True, False or a Verdict"):
+                self.client.settle(accepted=wrong)
+
+    def test_one_about_something_else_settles_nothing(self):
+        bob = self.register("bob")
+        admission = self.book.admit(bob.registration)
+        proof, other, bobs = self.unlearn(self.client), self.unlearn(self.client, "q.zka"), self.unlearn(bob, "b.zka")
+        self.refused("about a registration", accepted=admission)
+        self.refused("does not say what it is about", accepted=zkapex.Verdict(False, {}))
+        self.refused("which file it is about", accepted=self.book.verify(self.request, bytes(10**7)))
+        self.refused("about client 'bob', and .*alice is that of 'alice'",
+                     accepted=self.book.verify(self.request, bobs))
+        self.refused("the proof that the verdict is about is not pending",
+                     accepted=self.book.verify(self.request, proof.read_bytes()[:-1]))
+        verdict = self.book.verify(self.request, proof)
+        self.refused("about the window 'w1', not about 'w2'", accepted=verdict, window="w2")
+        self.refused("about a window: settle it without update=True", accepted=verdict, update=True)
+        self.refused("about one file: all=True", accepted=verdict, all=True)
+        self.refused("q.zka is not the file that the verdict is about", accepted=verdict, sent=other)
+        self.assertEqual(len(self.pending()), 2)
+        for _ in range(2):  # of two attempts it is the one that the verdict is about, and no other later
+            self.assertEqual(self.client.settle(accepted=verdict, sent=proof)["verdict"], "accepted")
+        self.assertEqual(zkapex.Client(bob.folder).settle(accepted=False)["verdict"], "rejected")
+
+    def test_a_rejection_is_settled_for_its_attempt(self):
+        proof = self.unlearn(self.client)
+        self.unlearn(self.client, "q.zka")
+        rejected = zkapex.Ledger(self.here / "other", self.deployment, base=self.root / "theta0.safetensors")
+        self.assertTrue(rejected.admit(self.register("carol").registration))
+        verdict = rejected.verify(self.request, proof)
+        self.assertEqual(verdict.reason, "registration")
+        self.assertEqual(self.client.settle(accepted=verdict)["verdict"], "rejected")
+        self.assertEqual(len(self.pending()), 1)
+
+    def test_an_answer_that_was_lost_is_not_taken_for_a_rejection(self):
+        proof = self.unlearn(self.client)
+        self.book.verify(self.request, proof)
+        again = self.book.verify(self.request, proof)
+        self.assertEqual(again.reason, "window")
+        self.refused("if this very file was accepted before and the answer was lost, settle with accepted=True",
+                     accepted=again)
+        self.client.settle(accepted=True, sent=proof)
+        following = zkapex.Request.make(self.deployment, self.here / "next.zka", window="w2", ratio="0.2",
+                                        scores=self.root / "scores.safetensors", after=self.request)
+        self.client.unlearn(following, self.here / "n.safetensors", self.here / "n.zka")
+        self.client.settle(accepted=self.book.verify(following, self.here / "n.zka"))
+
+    def test_updates_too(self):
+        base, model = self.root / "theta0.safetensors", self.root / "theta.safetensors"
+        self.client.update(model, self.here / "one.zka", base=base)
+        self.client.update(model, self.here / "two.zka", base=base)
+        verdict = self.book.admit_update(self.here / "two.zka")
+        self.assertTrue(verdict, verdict)
+        self.refused("about an update: settle it with update=True", accepted=verdict)
+        self.refused("which file it is about", accepted=self.book.admit_update(b"no update"), update=True)
+        self.refused("one.zka is not the file", accepted=verdict, update=True, sent=self.here / "one.zka")
+        self.assertEqual(self.client.settle(accepted=verdict, update=True)["verdict"], "accepted")
+        self.refused("the update that the verdict is about is not pending", accepted=verdict, update=True)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import stat
 import typing
 import unittest
 import warnings
+from unittest import mock
 
 import torch
 
@@ -134,6 +135,120 @@ class Refusals(WithClient):
         self.refused("'0.weight' differs", lambda: zt.unlearn(self.base, self.client, second))
         zt.unlearn(self.model, self.client, second)
 
+    def test_weights_of_a_state_that_stands_stay(self):
+        def stands(step):
+            def done(*arguments, **more):
+                step(*arguments, **more)
+                raise KeyboardInterrupt  # which came when the step was about to end
+            return done
+
+        with mock.patch.object(zt.Client, "register", stands(zt.Client.register)):
+            with self.assertRaises(KeyboardInterrupt):
+                zt.register(self.model, self.deployment, "b", "b", curvature="s.zka", base=self.base)
+        bob = zt.Client("b")
+        self.assertTrue(self.ledger.admit(bob.registration))
+        self.assertTrue(self.ledger.verify(self.request, zt.unlearn(copy.deepcopy(self.model), bob, self.request).data))
+        with mock.patch.object(zt.Client, "update", stands(zt.Client.update)):
+            with self.assertRaises(KeyboardInterrupt):
+                zt.update(moved(self.model), self.client, "up.zka", base=self.base)
+        self.assertTrue(self.ledger.admit_update("up.zka"))
+        self.client.settle(accepted=True, update=True)
+        self.still_works(moved(self.model))
+
+    def test_a_registration_has_a_folder_with_a_name(self):
+        for folder in ("", ".", "..", "x/.."):
+            self.refused("is no name for a new folder", lambda: zt.register(
+                self.model, self.deployment, "b", folder, curvature="s.zka", base=self.base))
+        self.refused("drifted", lambda: zt.register(
+            moved(self.model, 1.0), self.deployment, "b", "b", curvature="s.zka", base=self.base))
+        self.assertFalse((self.here / "b").exists())
+        self.refused("nope is no client's folder", lambda: zt.unlearn(self.model, "nope", self.request))
+        (self.here / "file").touch()
+        self.refused("cannot write .*file/b: ", lambda: zt.register(
+            self.model, self.deployment, "b", "file/b", curvature="s.zka", base=self.base))
+
+    def test_a_file_that_is_there_is_replaced_only_by_force(self):
+        self.refused("a.safetensors exists already", lambda: zt.save(self.model, "a.safetensors"))
+        self.refused("sc.safetensors exists", lambda: zt.save_scores({}, "sc.safetensors"))
+        zt.save(self.model, "theta0.safetensors", force=True)
+
+    def test_a_model_that_is_unlearned_already_is_told_so(self):
+        zt.unlearn(self.model, self.client, self.request)
+        self.refused("if a window that was not accepted so far has changed it",
+                     lambda: zt.unlearn(self.model, self.client, self.request, proof="again.zka"))
+        self.client.settle(accepted=False)
+        zt.unlearn(self.model, self.client, self.request, proof="again.zka", discard_changes=True)
+
+    def test_a_model_without_numbers_is_told(self):
+        for model in (mlp().to("meta"), torch.nn.Sequential(torch.nn.LazyLinear(4))):
+            self.refused("tensor '0.weight' has no numbers yet", lambda: self.register(model))
+
+    def test_a_deployment_that_is_refused_leaves_no_file(self):
+        inner = torch.nn.ModuleDict({"a": torch.nn.Linear(4, 4)})
+        model = torch.nn.ModuleDict({"a": torch.nn.Linear(4, 4), "b": inner})
+        self.refused("some names are the ends of others", lambda: zt.Deployment.from_model(
+            model, "x.zka", r"^a\.weight", block=8))
+
+    def test_losses_and_batches_that_are_none(self):
+        x, y = self.data[0]
+        for vectorize in (True, False):
+            self.refused("the loss gives a float", lambda: zt.fisher(
+                self.model, self.data, self.deployment, "o.zka", lambda *_: 1.0, vectorize=vectorize))
+        for batch in (x, [x, y, y], (x,)):
+            self.refused("neither a mapping with labels nor a pair", lambda: zt.fisher(
+                self.model, [batch], self.deployment, "o.zka"))
+        self.refused("do not have the same number", lambda: zt.saliency(self.model, [(x, y.sum())], self.deployment))
+
+        def detached(model, batch):
+            return model(batch[0]).detach().sum(-1)
+
+        self.refused("does not depend on the covered weights", lambda: zt.fisher(
+            self.model, self.data, self.deployment, "o.zka", detached, vectorize=False))
+        with self.assertWarnsRegex(UserWarning, "all Fisher blocks are zero"):
+            zt.fisher(self.model, self.data, self.deployment, "o.zka", detached)
+
+    def test_loaders_give_the_same_samples_each_time(self):
+        def fisher(loader, **more):
+            return zt.fisher(self.model, loader, self.deployment, "o.zka", **more)
+
+        for wrong in (dict(samples=0), dict(chunk=0)):
+            self.refused("is a number from 1 up", lambda: fisher(self.data, **wrong))
+        self.refused("there are no samples", lambda: fisher([]))
+        used_up = iter(self.data)
+        next(used_up)
+        self.refused("an iterator, of which nothing is left", lambda: fisher(used_up))
+        self.refused("times, and an iterator can only be once", lambda: fisher(iter(self.data), memory=4 * 64))
+
+        class Shrinking(list):
+            def __iter__(self):
+                yield from list.__iter__(self)
+                self[:] = self[:1]
+
+        self.refused("24 samples one time and 12|12 samples one time and 24",
+                     lambda: fisher(Shrinking(self.data * 2), memory=4 * 64))
+        with self.assertWarnsRegex(UserWarning, "99 samples were asked for, and the loader has 12"):
+            self.assertEqual(fisher(self.data, samples=99)["samples"], 12)
+
+    def test_rehearsals_have_steps_scores_and_stores(self):
+        def rehearse(store="s.zka", **more):
+            return zt.rehearse(self.model, self.deployment, "r.zka", lambda *_: None, [(self.model, store)],
+                               window="w", **more)
+
+        self.refused("steps is a number from 1 up", lambda: rehearse(steps=0))
+        self.refused("no score for each weight of the tensor '2.weight'",
+                     lambda: rehearse(scores={"0.weight": self.model[0].weight}))
+        self.refused("d.zka is no curvature store", lambda: rehearse("d.zka"))
+        self.refused("cannot read nothing", lambda: rehearse("nothing"))
+
+    def test_gradients_with_a_graph_behind_them_are_taken(self):
+        weights = sum(tensor.weights for tensor in self.deployment.covered)
+        gradients = torch.ones(4, weights).requires_grad_()
+        with zkapex.CurvatureWriter(self.deployment, "o.zka") as store:
+            at = 0
+            for tensor in self.deployment.covered:
+                store.gradients(gradients[:, at:at + tensor.weights])
+                at += tensor.weights
+
     def test_a_model_of_another_architecture_has_no_gradients(self):
         for model, sentence in ((mlp(7), r"'0.weight' has the shape \[7, 6\], and \[8, 6\]"),
                                 (torch.nn.Linear(6, 2), "has no tensor '0.weight'")):
@@ -169,6 +284,20 @@ class Models(WithFolder):
                 one_by_one = zt.saliency(model, [batch], deployment, vectorize=False)
             for name, tensor in scores.items():
                 self.assertTrue(torch.equal(tensor, one_by_one[name]))
+
+    def test_a_weight_that_has_no_part_in_the_loss_has_no_gradient(self):
+        class Half(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.used, self.idle = torch.nn.Linear(6, 2), torch.nn.Linear(6, 2)
+
+            def forward(self, x):
+                return self.used(x)
+
+        for vectorize in (True, False):
+            (_, idle), = zt.sample_gradients(Half(), (torch.ones(2, 6), torch.zeros(2, dtype=torch.long)),
+                                             ["used.weight", "idle.weight"], vectorize=vectorize)
+            self.assertTrue(torch.equal(idle, torch.zeros(2, 2, 6)))
 
     def test_scores_of_half_precision_are_summed_in_single(self):
         model, batch = tiny("vit").to(torch.bfloat16), images(12)

@@ -12,7 +12,7 @@ prove it, the provider verifies:
 >>> ledger.publish(request)
 >>> client.unlearn(request, "unlearned.safetensors", "proof.zka")
 >>> verdict = ledger.verify(request, "proof.zka")
->>> client.settle(accepted=verdict.accepted)
+>>> client.settle(accepted=verdict)
 
 Every step does what the command of the same name does, to the same files. For models of PyTorch see ``zkapex.torch``.
 """

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from ctypes import c_void_p
 from typing import Any
 
 import numpy
 
-from ._library import (Buffer, CurvatureOptions, Error, Handle, PathLike, Session, expect, not_zero, options,
-                       session_or_default)
+from ._library import (Buffer, CurvatureOptions, Error, Handle, PathLike, Session, absolute, expect, not_zero,
+                       options, session_or_default)
 from ._provider import Deployment
 
 _TYPES = {numpy.dtype("float32"): 1, numpy.dtype("float64"): 2}
@@ -25,7 +26,8 @@ class CurvatureWriter(Handle):
     ...         store.gradients(per_sample[tensor.name])     # [samples, weights], not averaged
 
     With ``run``, a text that says all that decides the blocks, a writer goes on with what an earlier one of the same
-    run has left; ``written`` says where. Leaving the block without an exception finishes the store.
+    run has left; ``written`` says where. Leaving the block without an exception finishes the store; else nothing stays
+    without ``run``.
     """
 
     _what = "curvature writer"
@@ -37,6 +39,9 @@ class CurvatureWriter(Handle):
         expect(deployment, Deployment, "deployment")
         not_zero(relative_damping=relative_damping, damping=damping)
         self._session = session_or_default(session)
+        output = absolute(output, "output")
+        # What nobody could go on with.
+        self._doomed = [] if run else [output.with_name(output.name + end) for end in (".partial", ".partial.json")]
         self.deployment, self.statistics = deployment, {}  # type: Deployment, dict[str, Any]
         pointer = c_void_p()
         given = options(CurvatureOptions, deployment=deployment, output=output, run=run,
@@ -80,7 +85,18 @@ class CurvatureWriter(Handle):
     def finish(self) -> dict[str, Any]:
         """With all blocks written, the store appears under its name. Returns statistics."""
         self.statistics = self._session.call("curvature_finish", self)[1]
+        self._doomed = []
+        if self.statistics["zero"] == self.statistics["blocks"]:
+            warnings.warn("all Fisher blocks are zero, so nothing will be compensated: do gradients reach the weights?",
+                          stacklevel=2)
         return self.statistics
+
+    def close(self) -> None:
+        """Frees the handle. A store that is not finished goes, unless a later writer of the same ``run`` can go on."""
+        if self.pointer and not self._used_by and self.is_of_this_process():
+            for file in self._doomed:
+                file.unlink(missing_ok=True)
+        super().close()
 
     def _append(self, step: str, values: numpy.ndarray, length: int, *counts: int) -> None:
         buffer = Buffer(values.ctypes.data, length)
@@ -89,6 +105,8 @@ class CurvatureWriter(Handle):
 
 
 def _numbers(values: numpy.ndarray, dimensions: int) -> numpy.ndarray:
+    if hasattr(values, "detach"):  # a tensor of PyTorch, with a graph behind it or on another device
+        values = values.detach().cpu()
     values = numpy.asarray(values)
     if values.dtype not in _TYPES:
         raise Error(f"numbers are float32 or float64, not {values.dtype}")

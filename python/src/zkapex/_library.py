@@ -13,6 +13,7 @@ from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_size_t, c_ui
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, Sequence, TypeVar, Union
 
+from ._interrupts import signals_collected
 from ._sentences import in_python
 
 OK, REJECTED, ERROR, CANCELLED = range(4)
@@ -157,6 +158,15 @@ def text(value: Any, what: str = "this") -> bytes | None:
     return out
 
 
+def absolute(path: Any, what: str) -> Path:
+    """Where a path leads now, whatever the working folder will be."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"{what} is a text or a path, not a {type(path).__name__}")
+    if not text(path, what):
+        raise Error(f"{what} is empty, and a path is needed")
+    return Path(path).absolute()
+
+
 def texts(values: str | Sequence[str], what: str) -> tuple[Any, int]:
     """An array of texts for C, or NULL, and how many they are. One text is a list of one."""
     values = [values] if isinstance(values, str) else list(values)
@@ -261,8 +271,7 @@ class Handle:
     def in_use(self) -> Iterator[int]:
         """The pointer, which nobody frees meanwhile."""
         with _users:
-            if not self.pointer:
-                raise Error(f"the {self._what} is closed")
+            self.check_open()
             if self._by_one and self._used_by:
                 raise Error(f"the {self._what} is in use: by another thread, or by the step whose progress is heard of")
             self._used_by += 1
@@ -272,8 +281,13 @@ class Handle:
             with _users:
                 self._used_by -= 1
 
+    def check_open(self) -> None:
+        """An error where it is closed."""
+        if not self.pointer:
+            raise Error(f"the {self._what} is closed")
+
     def close(self) -> None:
-        """Frees the handle; using it afterwards is an error. So is closing what a step is using."""
+        """Frees the handle; a step that is given it afterwards is an error. So is closing what a step is using."""
         with _users:
             if self._used_by and self.is_of_this_process():
                 raise Error(f"the {self._what} is in use: close it when that step is over")
@@ -291,6 +305,23 @@ class Handle:
             self.close()
 
 
+class _Heard:
+    """What the library calls at each part that is done: whether the step is to be cancelled."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.progress = progress
+        self.signalled: list[BaseException] = []
+        self.raised: list[BaseException] = []
+
+    def __call__(self, _: object, stage: bytes, done: int, total: int) -> int:
+        try:
+            if self.progress is not None:
+                self.progress(stage.decode(), done, total)
+        except BaseException as raised:  # must not cross the library; raised again behind it
+            self.raised.append(raised)
+        return int(bool(self.signalled or self.raised))
+
+
 class Session(Handle):
     """How steps work: with how many threads, how much memory, and who hears of progress.
 
@@ -300,7 +331,8 @@ class Session(Handle):
     >>> with zkapex.Session(threads=2, progress=print) as session:
     ...     client.unlearn("psi.zka", "unlearned.safetensors", "proof.zka", session=session)
 
-    One session is used by one thread at a time. Without one, each thread has its own.
+    One session is used by one thread at a time. Without one, each thread has its own. Ctrl-C cancels a step at the
+    next part that is done.
     """
 
     _what = "session"
@@ -313,9 +345,8 @@ class Session(Handle):
             progress = bars()
         if progress and not callable(progress):
             raise TypeError(f"progress is a function, True or False, not {progress!r}")
-        self._progress = progress or None
-        self._raised: BaseException | None = None
-        self._function = ProgressFunction(self._hear) if self._progress else ProgressFunction()
+        self._heard = _Heard(progress or None)
+        self._function = ProgressFunction(self._heard)
         pointer = c_void_p()
         given = options(SessionOptions, threads=threads, memory=memory, cache=cache)
         given.progress = self._function
@@ -323,14 +354,6 @@ class Session(Handle):
         if library.zkapex_session_new(given, pointer) != OK:
             raise Error(library.zkapex_error_text(None).decode())
         self.pointer = pointer.value
-
-    def _hear(self, _: object, stage: bytes, done: int, total: int) -> int:
-        try:
-            self._progress(stage.decode(), done, total)  # type: ignore[misc]
-        except BaseException as raised:  # must not cross the library; raised again behind it
-            self._raised = raised
-            return 1
-        return 0
 
     def call(self, step: str, *arguments: Any) -> tuple[bool, dict[str, Any]]:
         """Whether the step was accepted, and its report. Handles are in use meanwhile, those in options too."""
@@ -341,10 +364,11 @@ class Session(Handle):
             for handle in (handle for argument in arguments for handle in getattr(argument, "handles", ())):
                 used.enter_context(handle.in_use())
             given = [used.enter_context(a.in_use()) if isinstance(a, Handle) else a for a in arguments]
-            self._raised = None
+            self._heard.raised = []
+            self._heard.signalled = used.enter_context(signals_collected())
             status = getattr(library, f"zkapex_{step}")(pointer, *given)
-            if self._raised is not None:
-                raise self._raised
+            for raised in self._heard.raised:
+                raise raised
             if status in (ERROR, CANCELLED):
                 said = in_python(library.zkapex_error_text(pointer).decode(errors="replace"), step)
                 raise Cancelled(said) if status == CANCELLED else Error(said)

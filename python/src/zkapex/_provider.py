@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from ctypes import c_int, c_void_p
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any, Sequence, Union
 
 from ._library import (OK, Buffer, DeployOptions, Error, Handle, PathLike, ProviderOptions, RequestOptions, Session,
-                       buffer_of, expect, not_zero, options, session_or_default, text, texts)
+                       absolute, buffer_of, expect, not_zero, options, session_or_default, text, texts)
 
 Data = Union[bytes, bytearray, memoryview, PathLike]
 
@@ -65,20 +66,52 @@ class Verdict:
         return self.accepted
 
 
-class Deployment(Handle):
+class OpenFile(Handle):
+    """A handle of what a file had in it when it was opened."""
+
+    _by_one = False
+
+    def __init__(self, path: PathLike) -> None:
+        super().__init__()
+        self.path = absolute(path, "path")
+        self._digest = _digest_of(self.path)
+
+    def file(self) -> Path:
+        """The file, for steps that read it themselves: an error where something else is in it by now."""
+        self.check_open()
+        if _digest_of(self.path) != self._digest:
+            raise Error(f"{self.path} is not what it was when this {self._what} was opened: open it again")
+        return self.path
+
+
+def _digest_of(path: Path) -> bytes | None:
+    """None where there is no plain file to be read: the library says what is wrong."""
+    out = hashlib.sha256()
+    try:
+        if not path.is_file():
+            return None
+        with open(path, "rb") as file:
+            while piece := file.read(1 << 20):
+                out.update(piece)
+    except OSError:
+        return None
+    return out.digest()
+
+
+class Deployment(OpenFile):
     """Layout and parameters, published once, before anyone registers.
 
     >>> deployment = zkapex.Deployment("deployment.zka")
     >>> [tensor.name for tensor in deployment.covered]
     """
 
-    _what, _by_one = "deployment", False
+    _what = "deployment"
 
     def __init__(self, path: PathLike, *, session: Session | None = None) -> None:
-        super().__init__()
+        super().__init__(path)
         pointer = c_void_p()
-        _, report = session_or_default(session).call("deployment_open", text(path, "path"), pointer)
-        self.pointer, self.path, self.report = pointer.value, Path(path), report
+        _, self.report = session_or_default(session).call("deployment_open", text(path, "path"), pointer)
+        self.pointer = pointer.value
 
     @classmethod
     def make(cls, model: PathLike, output: PathLike, *, preset: str | None = None,
@@ -123,7 +156,7 @@ class Deployment(Handle):
         return self.report["deployment"]
 
 
-class Request(Handle):
+class Request(OpenFile):
     """What the provider asks of all clients in one window: which weights go, and where the others are drawn.
 
     >>> request = zkapex.Request("psi.zka", deployment)
@@ -131,14 +164,14 @@ class Request(Handle):
     '2026-11'
     """
 
-    _what, _by_one = "request", False
+    _what = "request"
 
     def __init__(self, path: PathLike, deployment: Deployment, *, session: Session | None = None) -> None:
-        super().__init__()
+        super().__init__(path)
         expect(deployment, Deployment, "deployment")
         pointer = c_void_p()
-        _, report = session_or_default(session).call("request_open", text(path, "path"), deployment, pointer)
-        self.pointer, self.path, self.report = pointer.value, Path(path), report
+        _, self.report = session_or_default(session).call("request_open", text(path, "path"), deployment, pointer)
+        self.pointer = pointer.value
 
     @classmethod
     def make(cls, deployment: Deployment, output: PathLike, *, window: str, scores: PathLike | None = None,
@@ -158,8 +191,8 @@ class Request(Handle):
         if guide_from is None and (useless := [name for name, value in rules.items() if value is not None]):
             raise Error(f"{'=, '.join(useless)}= without a guide: give guide_from= and guide_base=, too")
         if isinstance(after, Request):
-            after = after.path
-        given = options(RequestOptions, deployment=deployment.path, output=output, window=window, scores=scores,
+            after = after.file()
+        given = options(RequestOptions, deployment=deployment.file(), output=output, window=window, scores=scores,
                         ratio=ratio, after=after, operation=operation, guide_from=guide_from, guide_base=guide_base,
                         method=method, guide_scale=guide_scale, pull=pull, progress=progress, distance=distance,
                         distance_removed=distance_removed, nonce=nonce, force=force)
@@ -184,7 +217,8 @@ class Ledger:
 
     def __init__(self, folder: PathLike, deployment: Deployment, *, base: PathLike | None = None) -> None:
         expect(deployment, Deployment, "deployment")
-        self.folder, self.deployment, self.base = Path(folder), deployment, base
+        self.folder, self.deployment = absolute(folder, "folder"), deployment
+        self.base = None if base is None else absolute(base, "base")
 
     def admit(self, registration: Data, *, session: Session | None = None) -> Verdict:
         """A registration, as bytes or as a file: ``zkapex admit``."""

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 import struct
 from pathlib import Path
-from typing import Any, Iterable, Mapping
+from typing import Any, Iterable, Iterator, Mapping
 
 import numpy
 
-from ._library import Error, PathLike
+from ._library import Error, PathLike, absolute
 
 _NAMES = {"bool": "BOOL", "uint8": "U8", "int8": "I8", "uint16": "U16", "int16": "I16", "float16": "F16",
           "uint32": "U32", "int32": "I32", "float32": "F32", "uint64": "U64", "int64": "I64", "float64": "F64"}
 _TYPES = {name: numpy.dtype(dtype) for dtype, name in _NAMES.items()}
+_LONGEST_HEADER = 100_000_000
 _BYTES = {**{name: dtype.itemsize for name, dtype in _TYPES.items()}, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
 
 #: Name, type, shape and bytes.
 Piece = tuple[str, str, tuple[int, ...], Any]
 
 
-def write_safetensors(path: PathLike, tensors: Mapping[str, numpy.ndarray]) -> None:
-    """Writes arrays under their names.
+def write_safetensors(path: PathLike, tensors: Mapping[str, numpy.ndarray], *, force: bool = False) -> None:
+    """Writes arrays under their names. A file that is there is replaced only with ``force``.
 
     >>> zkapex.write_safetensors("scores.safetensors", {"fc1.weight": numpy.zeros((20, 12), "float32")})
     """
@@ -34,10 +36,10 @@ def write_safetensors(path: PathLike, tensors: Mapping[str, numpy.ndarray]) -> N
                 raise Error(f"tensor '{name}' has elements that safetensors has not: {array.dtype}")
             yield (name, _NAMES[array.dtype.name], numpy.shape(given),
                    array.astype(array.dtype.newbyteorder("<"), copy=False))
-    write_pieces(path, list(pieces()))
+    write_pieces(path, list(pieces()), force=force)
 
 
-def write_pieces(path: PathLike, tensors: Iterable[Piece], *, private: bool = False) -> None:
+def write_pieces(path: PathLike, tensors: Iterable[Piece], *, force: bool, private: bool = False) -> None:
     """The same from names, types, shapes and bytes. The file appears whole, or not at all; a private one is readable by
     its owner only, from its first byte on."""
     header: dict[str, Any] = {}
@@ -52,22 +54,31 @@ def write_pieces(path: PathLike, tensors: Iterable[Piece], *, private: bool = Fa
         raise Error("no tensor is named __metadata__ in a safetensors file")
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    path = Path(path)
+    path = absolute(path, "path")
+    if path.exists() and not force:
+        raise Error(f"{path} exists already; choose another name, or force=True to replace it")
     partial = path.with_name(path.name + ".partial")
-    try:
+    with cannot_write(path):
         partial.unlink(missing_ok=True)
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(struct.pack("<Q", len(text)) + text)
+                for _, _, _, data in ordered:
+                    file.write(memoryview(data).cast("B") if memoryview(data).nbytes else b"")
+            partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+@contextlib.contextmanager
+def cannot_write(path: Path) -> Iterator[None]:
+    """What the system refuses, such as a full disk, is an error about this file."""
+    try:
+        yield
     except OSError as failed:
         raise Error(f"cannot write {path}: {failed.strerror}") from None
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(struct.pack("<Q", len(text)) + text)
-            for _, _, _, data in ordered:
-                file.write(memoryview(data).cast("B") if memoryview(data).nbytes else b"")
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
 
 
 def read_safetensors(path: PathLike) -> dict[str, numpy.ndarray]:
@@ -80,21 +91,53 @@ def read_safetensors(path: PathLike) -> dict[str, numpy.ndarray]:
 
 
 def read_pieces(path: PathLike) -> list[Piece]:
-    """Names, types, shapes and bytes."""
+    """Names, types, shapes and bytes. What the library refuses is refused here, too: each byte is in one tensor."""
     try:
         size = os.path.getsize(path)
         raw = numpy.memmap(path, dtype=numpy.uint8, mode="r") if size else numpy.empty(0, numpy.uint8)
     except OSError as failed:
         raise Error(f"cannot read {os.fspath(path)}: {failed.strerror}") from None
-    length = struct.unpack("<Q", raw[:8].tobytes())[0] if raw.size >= 8 else raw.size
-    try:
-        header = json.loads(raw[8:8 + length].tobytes()) if length <= raw.size - 8 else None
-    except ValueError:
-        header = None
-    if not isinstance(header, dict):
+    header, data = _header(path, raw)
+    metadata = header.pop("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise Error(f"{path}: __metadata__ is no mapping of texts, so the file is damaged")
+    out, end = [], 0
+    for name, tensor in sorted(header.items(), key=_place):
+        out.append(_piece(path, name, tensor, data))
+        if tensor["data_offsets"][0] != end:
+            raise Error(f"{path}: tensor '{name}' does not begin where the one before it ends: the file is damaged")
+        end = tensor["data_offsets"][1]
+    if end != data.size:
+        raise Error(f"{path}: {data.size - end} bytes behind the last tensor are in none: the file is damaged")
+    return out
+
+
+def _header(path: PathLike, raw: numpy.ndarray) -> tuple[dict[str, Any], numpy.ndarray]:
+    """The header, and the bytes behind it."""
+    length = struct.unpack("<Q", raw[:8].tobytes())[0] if raw.size >= 8 else 0
+    text = raw[8:8 + length].tobytes() if 0 < length <= min(raw.size - 8, _LONGEST_HEADER) else b""
+    if not text.startswith(b"{") or not text.rstrip(b" ").endswith(b"}"):
         raise Error(f"{path}: this is no safetensors file")
-    data = raw[8 + length:]
-    return [_piece(path, name, tensor, data) for name, tensor in header.items() if name != "__metadata__"]
+    try:
+        return json.loads(text.decode(), object_pairs_hook=_without_doubles), raw[8 + length:]
+    except (ValueError, RecursionError):
+        raise Error(f"{path}: this is no safetensors file, or its header is damaged") from None
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out = dict(pairs)
+    if len(out) != len(pairs):
+        raise ValueError
+    return out
+
+
+def _place(named: tuple[str, Any]) -> list[int]:
+    """Where a tensor says that it is, for putting them in order: what it says may be anything."""
+    try:
+        begin, end = named[1]["data_offsets"]
+        return [int(begin), int(end)]
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return [0, 0]
 
 
 def _piece(path: PathLike, name: str, tensor: Any, data: numpy.ndarray) -> Piece:
@@ -102,7 +145,8 @@ def _piece(path: PathLike, name: str, tensor: Any, data: numpy.ndarray) -> Piece
         dtype, shape, (begin, end) = tensor["dtype"], tuple(tensor["shape"]), tensor["data_offsets"]
         width = _BYTES.get(dtype)
         numbers = all(type(number) is int and number >= 0 for number in (*shape, begin, end))
-        if not numbers or not begin <= end <= data.size or width and math.prod(shape) * width != end - begin:
+        if len(tensor) != 3 or not isinstance(dtype, str) or not numbers or not begin <= end <= data.size \
+                or width and math.prod(shape) * width != end - begin:
             raise ValueError
     except (KeyError, TypeError, ValueError):
         raise Error(f"{path}: tensor '{name}' does not fit the file, which is damaged") from None

@@ -7,6 +7,7 @@ from typing import Iterator, Mapping, Sequence
 
 import numpy
 import torch
+from torch.nn.parameter import is_lazy
 
 from .. import _provider
 from .._library import Error, PathLike
@@ -73,6 +74,8 @@ def tensors_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     out: dict[str, torch.Tensor] = {}
     first: dict[tuple[object, ...], str] = {}
     for name in sorted(state, key=lambda n: any(n.endswith(tied) for tied in unwanted)):
+        if is_lazy(state[name]) or state[name].is_meta:
+            raise Error(f"the model's tensor '{name}' has no numbers yet: load them, or run the model once")
         tensor = state[name].detach()
         place = (tensor.device, tensor.data_ptr(), tuple(tensor.shape), tensor.stride())
         if tensor.numel() and place in first:
@@ -94,16 +97,18 @@ def covered_of(model: torch.nn.Module, deployment: _provider.Deployment) -> dict
     return {tensor.name: tensors[tensor.name] for tensor in deployment.covered}
 
 
-def save(model: torch.nn.Module | Mapping[str, torch.Tensor], path: PathLike, *, private: bool = False) -> None:
-    """Writes a model, adapters merged, or a state dict, as one safetensors file; a private one for its owner only.
+def save(model: torch.nn.Module | Mapping[str, torch.Tensor], path: PathLike, *, force: bool = False,
+         private: bool = False) -> None:
+    """Writes a model, adapters merged, or a state dict, as one safetensors file; a private one for its owner only. A
+    file that is there is replaced only with ``force``: it may have the weights that a client's windows start from.
 
     >>> zt.save(model, "model.safetensors")
     """
     if not isinstance(model, Mapping):
         with merged(model):
-            return save(tensors_of(model), path, private=private)
+            return save(tensors_of(model), path, force=force, private=private)
     write_pieces(path, [(name, _type_of(name, tensor), tuple(tensor.shape), _bytes_of(tensor))
-                        for name, tensor in model.items()], private=private)
+                        for name, tensor in model.items()], force=force, private=private)
 
 
 def load_into(model: torch.nn.Module, path: PathLike, *, exact: bool = False) -> float:
@@ -134,8 +139,8 @@ def fitting(model: torch.nn.Module, path: PathLike, *, exact: bool) -> tuple[dic
         if torch.equal(rounded, tensor):
             continue
         if exact:
-            raise Error(f"tensor '{name}' is {_type_of(name, tensor)} in {path}, and the model's "
-                        f"{_type_of(name, state[name])} does not hold it: convert the model first")
+            raise Error(f"tensor '{name}' is {_type_of(name, tensor)}, and the model's {_type_of(name, state[name])} "
+                        "does not hold it: convert the model first")
         rounding = max(rounding, (rounded - tensor).abs().max().item())
     return read, rounding
 

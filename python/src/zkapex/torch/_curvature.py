@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable
+from typing import Any, Iterable, Iterator
 
 import torch
 
@@ -10,7 +10,7 @@ from .. import _provider
 from .._curvature import CurvatureWriter
 from .._library import Error, PathLike, Session, expect
 from ._checkpoints import covered_of, merged
-from ._gradients import Loss, limited, sample_gradients
+from ._gradients import Loss, check_some, check_up_from_one, limited, sample_gradients
 
 
 class _Blocks:
@@ -56,12 +56,19 @@ def fisher(model: torch.nn.Module, loader: Iterable[Any], deployment: _provider.
 
     >>> zt.fisher(model, DataLoader(personal, batch_size=32), deployment, "store.zka", samples=512)
 
-    The loader is gone through once for as many blocks as fit ``memory``; it gives the same samples each time.
+    The loader is gone through once for as many blocks as fit ``memory``; it gives the same samples each time. What is
+    returned are statistics, with the number of ``samples``.
     """
+    check_up_from_one(samples=samples, chunk=chunk)
     device = next(iter(covered_of(model, expect(deployment, _provider.Deployment, "deployment")).values())).device
+    plans = _passes(deployment, memory)
+    if len(plans) > 1 and isinstance(loader, Iterator):
+        raise Error(f"with this memory the loader is gone through {len(plans)} times, and an iterator can only be "
+                    "once: give a list or a DataLoader, or more memory")
+    counts = set()
     with merged(model), CurvatureWriter(deployment, output, relative_damping=relative_damping, damping=damping,
                                         force=force, session=session) as store:
-        for plan in _passes(deployment, memory):
+        for plan in plans:
             parts = [_Blocks(name, first, count, deployment.block, weights, device)
                      for name, first, count, weights in plan]
             names = list(dict.fromkeys(part.name for part in parts))
@@ -72,9 +79,12 @@ def fisher(model: torch.nn.Module, loader: Iterable[Any], deployment: _provider.
                     total += grads[0].shape[0]
                     for part in parts:
                         part.add(of[part.name])
-            if total == 0:
-                raise Error("there are no samples to take gradients of")
+            check_some(total, loader)
+            counts.add(total)
+            if len(counts) > 1:
+                raise Error(f"the loader gave {min(counts)} samples one time and {max(counts)} another: it has to give "
+                            "the same each time")
             for part in parts:
                 store.blocks(part.sums.div_(total).cpu().numpy())
                 del part.sums
-    return store.statistics
+    return {**store.statistics, "samples": total}

@@ -70,5 +70,7 @@ class Deployment(_provider.Deployment):
                 base = Path(folder) / "base.safetensors"
             made = cls.make(Path(folder) / "model.safetensors", output, cover=names, base=base, **options)
         if [tensor.name for tensor in made.covered] != names:
+            made.close()
+            made.path.unlink()
             raise Error("some names are the ends of others, which are covered with them: give cover that names all")
         return made  # type: ignore[return-value]

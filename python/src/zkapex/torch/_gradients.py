@@ -24,6 +24,9 @@ def default_loss(model: Callable[..., Any], batch: Any) -> torch.Tensor:
         if "labels" not in batch:
             raise Error("the batch has no labels: give a loss of your own")
         return model(**batch).loss
+    if not isinstance(batch, (tuple, list)) or len(batch) != 2:
+        raise Error("the batch is neither a mapping with labels nor a pair of inputs and labels: give a loss of your "
+                    "own")
     inputs, labels = batch
     output = model(inputs)
     return torch.nn.functional.cross_entropy(getattr(output, "logits", output), labels, reduction="sum")
@@ -41,16 +44,28 @@ def map_batch(batch: Any, change: Callable[[torch.Tensor], Any]) -> Any:
 
 def batch_size(batch: Any) -> int:
     sizes: list[int] = []
-    map_batch(batch, lambda tensor: sizes.append(tensor.shape[0]))
+    map_batch(batch, lambda tensor: sizes.append(tensor.shape[0] if tensor.dim() else 0))
     if not sizes or len(set(sizes)) != 1:
         raise Error("the tensors of a batch do not have the same number of samples")
     return sizes[0]
 
 
+def check_up_from_one(**numbers: int | None) -> None:
+    for name, number in numbers.items():
+        if number is not None and number < 1:
+            raise Error(f"{name} is a number from 1 up, not {number}")
+
+
+def check_some(count: int, loader: Iterable[Any]) -> None:
+    """An error where a loader gave no samples."""
+    if count == 0:
+        used_up = isinstance(loader, Iterator)
+        raise Error("there are no samples to take gradients of" + (
+            ": the loader is an iterator, of which nothing is left; give a list or a DataLoader" if used_up else ""))
+
+
 def limited(loader: Iterable[Any], samples: int | None) -> Iterator[Any]:
-    """Batches up to a number of samples in all."""
-    if samples is not None and samples < 1:
-        raise Error(f"samples is a number from 1 up, not {samples}")
+    """Batches up to a number of samples in all, with a warning where there are fewer."""
     left = samples
     for batch in loader:
         size = batch_size(batch)
@@ -62,6 +77,8 @@ def limited(loader: Iterable[Any], samples: int | None) -> Iterator[Any]:
         yield batch
         if left is not None:
             left -= size
+    if left and left < samples:
+        warnings.warn(f"{samples} samples were asked for, and the loader has {samples - left}", stacklevel=3)
 
 
 def parameters_by_name(model: torch.nn.Module, names: Sequence[str]) -> dict[str, torch.nn.Parameter]:
@@ -85,8 +102,7 @@ def sample_gradients(model: torch.nn.Module, batch: Any, names: Sequence[str], l
     vectorized: it is taken sample after sample, with a warning that ``vectorize=False``, which does so by plain
     autograd, turns off. Dropout is off; afterwards every module is in the mode that it had.
     """
-    if chunk < 1:
-        raise Error(f"chunk is a number from 1 up, not {chunk}")
+    check_up_from_one(chunk=chunk)
     loss = loss or default_loss
     model = unwrapped(model)
     covered = parameters_by_name(model, names)
@@ -97,7 +113,10 @@ def sample_gradients(model: torch.nn.Module, batch: Any, names: Sequence[str], l
 
     def loss_of(changed: Mapping[str, torch.Tensor], sample: Any) -> torch.Tensor:
         one = map_batch(sample, lambda tensor: tensor.unsqueeze(0))
-        return loss(lambda *args, **kwargs: functional_call(model, dict(changed), args, kwargs), one).sum()
+        value = loss(lambda *args, **kwargs: functional_call(model, dict(changed), args, kwargs), one)
+        if not isinstance(value, torch.Tensor):
+            raise Error(f"the loss gives a {type(value).__name__}, and a tensor is needed, for gradients")
+        return value.sum()
 
     gradients = vmap(grad_and_value(loss_of), in_dims=(None, 0), randomness="different")
     try:
@@ -136,7 +155,9 @@ def _one_by_one(loss_of: Callable[..., torch.Tensor], weights: Mapping[str, torc
         with torch.enable_grad():
             own = {name: weight.clone().requires_grad_() for name, weight in weights.items()}
             value = loss_of(own, map_batch(part, lambda tensor: tensor[k]))
-            grads.append(torch.autograd.grad(value, list(own.values())))
+            if not value.requires_grad:
+                raise Error("the loss does not depend on the covered weights: is something detached in it?")
+            grads.append(torch.autograd.grad(value, list(own.values()), allow_unused=True, materialize_grads=True))
         losses.append(value.detach())
     stacked = {name: torch.stack([g[i] for g in grads]) for i, name in enumerate(weights)}
     return stacked, torch.stack(losses)

@@ -14,7 +14,7 @@ from torch.func import functional_call
 from .. import _provider
 from .._library import Error, PathLike, Session
 from ._checkpoints import covered_of, save, tensors_of, unwrapped
-from ._gradients import parameters_by_name
+from ._gradients import check_up_from_one, parameters_by_name
 
 _HEADER = struct.Struct("<8sI32sIIQQ32s")  # docs/formats.md, "Curvature store"
 
@@ -24,9 +24,16 @@ RehearsalLoss = Callable[[Callable[..., Any], int], torch.Tensor]
 
 def read_factors(path: PathLike, first: int, count: int) -> tuple[torch.Tensor, int]:
     """L of some Fisher blocks of a store, [count, B, B], and the floor μ: the curvature is L Lᵀ + μ I."""
-    with open(path, "rb") as file:
-        magic, _, _, block, bits, floor, blocks, _ = _HEADER.unpack(file.read(_HEADER.size))
-        if magic != b"ZKAPEXCV" or first + count > blocks:
+    try:
+        file = open(path, "rb")
+    except OSError as failed:
+        raise Error(f"cannot read {path}: {failed.strerror}") from None
+    with file:
+        header = file.read(_HEADER.size)
+        if len(header) < _HEADER.size or not header.startswith(b"ZKAPEXCV"):
+            raise Error(f"{path} is no curvature store")
+        _, _, _, block, bits, floor, blocks, _ = _HEADER.unpack(header)
+        if first + count > blocks:
             raise Error(f"{path} is no curvature store with these blocks")
         dtype = numpy.dtype("i1" if bits <= 8 else "<i2")
         entries = block * (block + 1) // 2
@@ -98,11 +105,13 @@ def rehearse(model: torch.nn.Module, deployment: _provider.Deployment, output: P
 
     >>> def loss(model, k):
     ...     keep = F.kl_div(model(kept).log_softmax(-1), before[k], reduction="batchmean")
-    ...     return keep - torch.log1p(-model(forgotten).softmax(-1)[:, 3]).mean()
+    ...     logits = model(forgotten)  # −log(1 − p₃), which stays finite where p₃ is rounded to 1
+    ...     return keep + (logits.logsumexp(-1) - logits[:, [0, 1, 2]].logsumexp(-1)).mean()
     >>> request = zt.rehearse(model, deployment, "psi.zka", loss, [(model, "store.zka")], window="2026-11")
     """
     if not clients:
         raise Error("there are no clients to rehearse with")
+    check_up_from_one(steps=steps)
     covered_of(model, deployment)
     base = tensors_of(model)
     names = [tensor.name for tensor in deployment.covered]
@@ -142,6 +151,9 @@ def _removed(base: Mapping[str, torch.Tensor], names: Sequence[str], scores: Map
     """Ones where the highest scores are, as the request will have them; zeros without scores."""
     if scores is None:
         return {name: torch.zeros_like(base[name]) for name in names}
+    for name in names:
+        if name not in scores or scores[name].shape != base[name].shape:
+            raise Error(f"there is no score for each weight of the tensor '{name}', which the deployment covers")
     flat = torch.cat([scores[name].flatten().double() for name in names])
     count = int(numpy.floor(ratio * flat.numel() + 0.5))
     mask = torch.zeros_like(flat)

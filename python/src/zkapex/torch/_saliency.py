@@ -7,9 +7,9 @@ from typing import Any, Iterable, Mapping
 import torch
 
 from .. import _provider
-from .._library import Error, PathLike, expect
+from .._library import PathLike, expect
 from ._checkpoints import covered_of, merged, save
-from ._gradients import Loss, limited, sample_gradients
+from ._gradients import Loss, check_some, check_up_from_one, limited, sample_gradients
 
 
 def saliency(model: torch.nn.Module, loader: Iterable[Any], deployment: _provider.Deployment, loss: Loss | None = None,
@@ -21,6 +21,7 @@ def saliency(model: torch.nn.Module, loader: Iterable[Any], deployment: _provide
 
     >>> scores = zt.saliency(model, forget, deployment)
     """
+    check_up_from_one(samples=samples, chunk=chunk)
     names = [tensor.name for tensor in expect(deployment, _provider.Deployment, "deployment").covered]
     with merged(model):
         # In single precision at least: sums of many small numbers stop growing in half.
@@ -36,16 +37,15 @@ def saliency(model: torch.nn.Module, loader: Iterable[Any], deployment: _provide
                     grad = grad.to(sums[name].dtype)
                     sums[name] += grad.sum(0)
                     squares[name] += grad.square().sum(0)
-        if count == 0:
-            raise Error("there are no samples to take gradients of")
+        check_some(count, loader)
         return {name: (squares[name] / count + damping) * weights[name].square() * 0.5
                 - sums[name] / count * weights[name] for name in names}
 
 
-def save_scores(scores: Mapping[str, torch.Tensor], path: PathLike) -> None:
-    """Scores as the file that a request is made from.
+def save_scores(scores: Mapping[str, torch.Tensor], path: PathLike, *, force: bool = False) -> None:
+    """Scores as the file that a request is made from. One that is there is replaced only with ``force``.
 
     >>> zt.save_scores(zt.saliency(model, forget, deployment), "scores.safetensors")
     >>> made = zt.Request.make(deployment, "made.zka", window="2026-12", scores="scores.safetensors", ratio="0.05")
     """
-    save(scores, path)
+    save(scores, path, force=force)

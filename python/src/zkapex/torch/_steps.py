@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import secrets
@@ -15,10 +14,10 @@ from typing import Any, Iterator
 import torch
 
 from .._client import Client, path_of
-from .._library import Error, PathLike, Session, expect
-from .._provider import Deployment, Request
-from .._safetensors import read_checkpoint
-from .._state import State, checkpoints_in_use
+from .._library import Error, PathLike, Session, absolute, expect
+from .._provider import Deployment, Request, bytes_of
+from .._safetensors import cannot_write, read_checkpoint
+from .._state import State, checkpoints_in_use, locked
 from ._checkpoints import (adapted_layers, check_same_tensors, covered_of, fitting, load_into, merged, save, tensor_of,
                            tensors_of)
 
@@ -37,7 +36,7 @@ class Proof:
     @property
     def data(self) -> bytes:
         """The file's bytes."""
-        return self.path.read_bytes()
+        return bytes(bytes_of(self.path, "proof"))
 
 
 def _beside(folder: Path, ending: str) -> Path:
@@ -46,14 +45,24 @@ def _beside(folder: Path, ending: str) -> Path:
 
 
 @contextlib.contextmanager
-def _saved(model: torch.nn.Module, file: Path) -> Iterator[None]:
-    """A model in a new file, which only a step that succeeds leaves there."""
-    with contextlib.ExitStack() as failed:
+def _saved(model: torch.nn.Module, file: Path, folder: Path) -> Iterator[None]:
+    """A model in a new file, which stays where the client's state, in its folder, refers to it: the state decides, and
+    not whether the step said that it succeeded."""
+    with cannot_write(file):
         file.touch(0o600, exist_ok=False)
-        failed.callback(file.unlink, missing_ok=True)
-        save(model, file, private=True)
+    try:
+        save(model, file, force=True, private=True)
         yield
-        failed.pop_all()
+    finally:
+        if not _refers_to(folder, file):
+            file.unlink(missing_ok=True)
+
+
+def _refers_to(folder: Path, file: Path) -> bool:
+    try:
+        return file.name in checkpoints_in_use(folder)
+    except Error:  # damaged: what it refers to is not known
+        return True
 
 
 @contextlib.contextmanager
@@ -70,17 +79,11 @@ def _remove_unused(folder: Path) -> None:
     """Checkpoints of attempts that came to nothing: written here, and not referred to any more. What cannot be removed
     now, the next step removes."""
     ours = re.compile(re.escape(folder.name) + r"(-updated)?-[0-9a-f]{16}\.safetensors")
-    directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)  # as the library does: no step is working with one
+    with contextlib.suppress(OSError, Error), locked(folder):  # in use, or damaged: what it refers to is not known
         used = checkpoints_in_use(folder)
         for file in folder.parent.iterdir():
             if ours.fullmatch(file.name) and file.name not in used:
                 file.unlink()
-    except (OSError, Error):  # in use, or a pending attempt is damaged: what it refers to is not known
-        pass
-    finally:
-        os.close(directory)
 
 
 def register(model: torch.nn.Module, deployment: Deployment, client: str, folder: PathLike, *, curvature: PathLike,
@@ -93,12 +96,15 @@ def register(model: torch.nn.Module, deployment: Deployment, client: str, folder
     >>> bob = zt.register(model, deployment, "bob", "bob", curvature="store.zka", base=theta0)
     """
     covered_of(model, expect(deployment, Deployment, "deployment"))
-    path = Path(folder)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if os.path.basename(os.path.normpath(folder)) in ("", ".", ".."):
+        raise Error(f"folder: '{os.fspath(folder)}' is no name for a new folder of the client")
+    path = absolute(folder, "folder")
+    with cannot_write(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     file = _beside(path, "")
     if file.exists():
         file = _beside(path, "-" + secrets.token_hex(8))
-    with _base_file(base) as base_file, _saved(model, file):
+    with _base_file(base) as base_file, _saved(model, file, path):
         out = Client.register(deployment, file, curvature, client, path, base=base_file, force=force, session=session)
     _remove_unused(path)
     return out
@@ -120,11 +126,11 @@ def unlearn(model: torch.nn.Module, client: Client | PathLike, request: Request 
     sure. A model with adapters is left merged; its ``unmerge_adapter()`` makes the sum again, rounded.
 
     >>> verdict = ledger.verify(request, zt.unlearn(model, client, request).data)
-    >>> client.settle(accepted=verdict.accepted)
+    >>> client.settle(accepted=verdict)
     """
     client = client if isinstance(client, Client) else Client(client)
     asked = path_of(request)
-    path = Path(proof or client.folder.with_name(f"{client.folder.name}-{asked.stem}-proof.zka"))
+    path = absolute(proof or client.folder.with_name(f"{client.folder.name}-{asked.stem}-proof.zka"), "proof")
     output = Path(model_output or _beside(client.folder, f"-unlearned-{secrets.token_hex(8)}"))
     try:
         with merged(model):
@@ -167,7 +173,8 @@ def _check_is_clients(model: torch.nn.Module, state: State, discard_changes: boo
             changed.append(name)
     if changed:
         raise Error(f"the model is not the client's, tensor '{changed[0]}' differs: if it has learned on, prove that "
-                    "by update first; discard_changes=True puts the client's weights in its place")
+                    "by update first; if a window that was not accepted so far has changed it, or for another model, "
+                    "discard_changes=True puts the client's weights in its place")
 
 
 def update(model: torch.nn.Module, client: Client | PathLike, output: PathLike, *,
@@ -183,7 +190,7 @@ def update(model: torch.nn.Module, client: Client | PathLike, output: PathLike, 
     """
     client = client if isinstance(client, Client) else Client(client)
     file = _beside(client.folder, "-updated-" + secrets.token_hex(8))
-    with _base_file(base) as base_file, _saved(model, file):
+    with _base_file(base) as base_file, _saved(model, file, client.folder):
         report = client.update(file, output, curvature=curvature, base=base_file, force=force, session=session)
     _remove_unused(client.folder)
     return report
