@@ -56,7 +56,6 @@ class Prover {
   // What becomes of a table in this round.
   struct Fate {
     bool folds = false;          // it is folded and stored
-    bool read = false;           // its pairs are needed
     std::optional<Scalar> late;  // the challenge before, by which a compact one is still to be folded; times the scale
     SumcheckTable::Scalars fresh;  // where it is stored, unless that is where it is
   };
@@ -123,6 +122,7 @@ class Prover {
       prepare(t);
       longest = std::max(longest, length(t));
     }
+    const std::vector<size_t> needed = needed_pairs();
     std::vector<std::pair<size_t, size_t>> ranges;  // of folded entries
     const size_t pairs = (longest + 1) / 2;
     const EqWeights eq(problem_.eq_point, problem_.variables, round_ + 1);
@@ -135,7 +135,7 @@ class Prover {
       for (size_t chunk = first; chunk < last; ++chunk) {
         const size_t start = chunk * kChunk, size = std::min(kChunk, pairs - start);
         for (size_t t = 0; t < tables_.size(); ++t) {
-          if (tables_[t].folds || tables_[t].read) load(t, 2 * first * kChunk, start, size, buffers[t]);
+          if (start < needed[t]) load(t, 2 * first * kChunk, start, size, buffers[t]);
         }
         for (size_t t = 0; t < local.size(); ++t) {
           const size_t end = pairs_of_term(problem_.terms[t]);
@@ -179,11 +179,6 @@ class Prover {
         begin_fold(table);
       }
     }
-    tables_[table].read = std::any_of(problem_.terms.begin(), problem_.terms.end(), [&](const SumcheckTerm& term) {
-      const size_t skipped = blocks_of(term) != nullptr ? 1 : 0;
-      return std::find(term.factors.begin() + static_cast<ptrdiff_t>(skipped), term.factors.end(), table) !=
-             term.factors.end();
-    });
   }
 
   // Scalars, or what was stored before, are folded where they are: unless that leaves no room for whole octets.
@@ -209,6 +204,20 @@ class Prover {
   [[nodiscard]] size_t pairs_of_term(const SumcheckTerm& term) const {
     size_t out = ~size_t{0};
     for (const unsigned f : term.factors) out = std::min(out, (length(f) + 1) / 2);
+    return out;
+  }
+
+  // Of each table: all that is folded, and what a term reads. Beyond that are zeros, and entries that meet none but
+  // zeros.
+  [[nodiscard]] std::vector<size_t> needed_pairs() const {
+    std::vector<size_t> out(tables_.size());
+    for (size_t t = 0; t < out.size(); ++t) out[t] = tables_[t].folds ? (length(t) + 1) / 2 : 0;
+    for (const SumcheckTerm& term : problem_.terms) {
+      const size_t pairs = pairs_of_term(term);
+      for (size_t k = blocks_of(term) != nullptr ? 1 : 0; k < term.factors.size(); ++k) {
+        out[term.factors[k]] = std::max(out[term.factors[k]], pairs);
+      }
+    }
     return out;
   }
 
