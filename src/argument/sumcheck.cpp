@@ -299,8 +299,10 @@ class Prover {
     for (size_t begin = 0, end; begin < size; begin = end) {
       const size_t pair = chunk * kChunk + begin;
       end = std::min(size, begin + pairs - pair % pairs);
+      const Scalar& value = blocks->block[pair / pairs];
+      if (value.is_zero()) continue;
       kernels_.add_products(others == 1 ? Product::kOne : Product::kTwo, false, false, factors, begin, end, nullptr,
-                            words(blocks->block[pair / pairs]), &sums);
+                            words(value), &sums);
     }
     return true;
   }

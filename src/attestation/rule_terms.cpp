@@ -55,13 +55,20 @@ Scalar weigh(std::span<const RuleSums> sums, const WindowSegment& segment, const
   return out;
 }
 
+SumcheckTable on_padding(const WindowSegment& segment, std::vector<Scalar> values, unsigned block_bits) {
+  std::fill_n(values.begin(), segment.size() >> block_bits, Scalar::zero());
+  return {SumcheckTable::Blocks{std::move(values), block_bits}, true};
+}
+
 void add_rule_terms(const WindowPlan& plan, const WindowSegment& segment, const RuleWeights& rules, const Scalar& alpha,
                     const RuleTables& tables, ProverTerms& to) {
   const unsigned x = tables.x;
   if (segment.groups.size() == 1) {  // the same weights everywhere
     const RuleWeights::Group& weights = rules.of(segment.groups[0]);
     to.terms.push_back({alpha * weights.moved, {x, x}});
-    to.terms.push_back({alpha * (weights.removed - weights.moved), {tables.held, x, x}});
+    const Scalar difference = alpha * (weights.removed - weights.moved);
+    to.terms.push_back({difference, {tables.held, x, x}});
+    if (segment.padded()) to.terms.push_back({difference, {tables.padding, x, x}});
     if (plan.guided()) to.terms.push_back({alpha * weights.followed, {tables.guide, x}});
     return;
   }
@@ -77,11 +84,11 @@ void add_rule_terms(const WindowPlan& plan, const WindowSegment& segment, const 
   }
   const unsigned position = plan.position_variables(), first = static_cast<unsigned>(to.tables.size());
   to.tables.push_back({SumcheckTable::Blocks{std::move(moved), position}});
+  to.tables.push_back(on_padding(segment, difference, position));
   to.tables.push_back({SumcheckTable::Chosen{std::move(difference), position, tables.held_bytes}, true});
   to.tables.push_back({SumcheckTable::Blocks{std::move(followed), position}});
-  to.terms.push_back({alpha, {first, x, x}});
-  to.terms.push_back({alpha, {first + 1, x, x}});
-  to.terms.push_back({alpha, {first + 2, tables.guide, x}});
+  for (const unsigned weighted : {first, first + 1, first + 2}) to.terms.push_back({alpha, {weighted, x, x}});
+  to.terms.push_back({alpha, {first + 3, tables.guide, x}});
 }
 
 }  // namespace zkapex

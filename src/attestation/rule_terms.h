@@ -17,11 +17,14 @@ namespace zkapex {
 // The sum in the sumcheck, from those of the segment's groups.
 [[nodiscard]] Scalar weigh(std::span<const RuleSums> sums, const WindowSegment& segment, const RuleWeights& rules);
 
-// Tables of the sumcheck, by number: x, 1 − u (and its bytes), and with a guide Δ.
+// Tables of the sumcheck, by number: x, 1 − u on committed indices (and its bytes) and on virtual padding, where it is
+// 1 everywhere, and with a guide Δ.
 struct RuleTables {
-  unsigned x, held, guide;
+  unsigned x, held, padding, guide;
   std::span<const uint8_t> held_bytes;
 };
+// The table that has these values by block on virtual padding, and zeros where a segment is committed.
+[[nodiscard]] SumcheckTable on_padding(const WindowSegment& segment, std::vector<Scalar> values, unsigned block_bits);
 // Adds the sum's terms, each times alpha, and tables of weights where groups differ.
 void add_rule_terms(const WindowPlan& plan, const WindowSegment& segment, const RuleWeights& rules, const Scalar& alpha,
                     const RuleTables& tables, ProverTerms& to);

@@ -129,12 +129,11 @@ class SegmentProver {
     const std::vector<Scalar>& alpha = challenges_.alpha;
 
     enum : unsigned { kThetaU, kX, kHeld, kY, kSlot, kWeightedHeld };
-    // 1 − u, which is 1 on virtual padding too: far fewer entries than u has.
-    UnsetVector<uint8_t> held(size_t{1} << segment_.variables);
+    // 1 − u: far fewer entries than u has. It is 1 on virtual padding too, which has tables of its own: where others
+    // end, one of blocks costs nothing.
+    UnsetVector<uint8_t> held(segment_.size());
     pool_.for_ranges(held.size(), kAtOnce, [&](size_t begin, size_t end) {
-      const size_t committed = std::clamp(tables_.free.size(), begin, end);
-      for (size_t i = begin; i < committed; ++i) held[i] = tables_.free[i] == 0;
-      std::fill(held.begin() + static_cast<ptrdiff_t>(committed), held.begin() + static_cast<ptrdiff_t>(end), 1);
+      for (size_t i = begin; i < end; ++i) held[i] = tables_.free[i] == 0;
     });
     const std::span<const uint8_t> held_bytes(held);
     ProverTerms others{.labels = kJointLabels,
@@ -151,10 +150,14 @@ class SegmentProver {
       others.tables.push_back({SumcheckTable::Chosen{slot, side, held_bytes}, true});
       others.terms.push_back({alpha[1], {kSlot, kY, kY}});
       others.terms.push_back({-alpha[1], {kWeightedHeld, kY, kY}});
+      if (segment_.padded()) {
+        others.terms.push_back({-alpha[1], {static_cast<unsigned>(others.tables.size()), kY, kY}});
+        others.tables.push_back(on_padding(segment_, slot, side));
+      }
       for (unsigned q = 0; q < plan_.slack_planes(); ++q) {
         // the weights are public: on virtual padding too
         const auto powers = static_cast<unsigned>(others.tables.size());
-        others.tables.push_back({SumcheckTable::Periodic{slack_powers(q), held.size()}});
+        others.tables.push_back({SumcheckTable::Periodic{slack_powers(q), size_t{1} << segment_.variables}});
         add_plane_term(others, alpha[1], {kSlot, powers}, q, segment_.size(), slack_bits);
       }
       for (unsigned p = 0; p < segment_.rule_planes; ++p) {
@@ -166,7 +169,11 @@ class SegmentProver {
       }
       others.claim += alpha[1] * to_scalar(plan_.residual_bound()) * committed_slots(segment_, tau_b);
     }
-    const RuleTables rule_tables{kX, kHeld, static_cast<unsigned>(others.tables.size()), held_bytes};
+    const auto padding = static_cast<unsigned>(others.tables.size());
+    others.tables.push_back(on_padding(
+        segment_, std::vector<Scalar>(size_t{1} << segment_.row_variables, Scalar::one()), plan_.position_variables()));
+    if (segment_.padded()) others.terms.push_back({alpha[0], {padding, kThetaU}, true});
+    const RuleTables rule_tables{kX, kHeld, padding, padding + 1, held_bytes};
     if (plan_.guided()) others.tables.push_back({guide_table_});
     add_rule_terms(plan_, segment_, rules_, alpha[2], rule_tables, others);
     others.end = [&](const SumcheckProof& end) -> ProverTerms::End {

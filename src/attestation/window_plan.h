@@ -31,6 +31,7 @@ struct WindowSegment {
   size_t scalars = 0;        // sent on the segment's fork in all
 
   [[nodiscard]] size_t size() const { return size_t{rows.rows} << (variables - row_variables); }  // committed indices
+  [[nodiscard]] bool padded() const { return size() < size_t{1} << variables; }                   // there are others
 };
 
 class WindowPlan {
