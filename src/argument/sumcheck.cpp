@@ -122,7 +122,7 @@ class Prover {
       prepare(t);
       longest = std::max(longest, length(t));
     }
-    const std::vector<size_t> needed = needed_pairs();
+    const std::vector<Pairs> summed = summed_pairs(), needed = needed_pairs(summed);
     std::vector<std::pair<size_t, size_t>> ranges;  // of folded entries
     const size_t pairs = (longest + 1) / 2;
     const EqWeights eq(problem_.eq_point, problem_.variables, round_ + 1);
@@ -135,12 +135,11 @@ class Prover {
       for (size_t chunk = first; chunk < last; ++chunk) {
         const size_t start = chunk * kChunk, size = std::min(kChunk, pairs - start);
         for (size_t t = 0; t < tables_.size(); ++t) {
-          if (start < needed[t]) load(t, 2 * first * kChunk, start, size, buffers[t]);
+          if (needed[t].meet(start, size)) load(t, 2 * first * kChunk, start, size, buffers[t]);
         }
         for (size_t t = 0; t < local.size(); ++t) {
-          const size_t end = pairs_of_term(problem_.terms[t]);
-          if (end <= start) continue;
-          const size_t used = std::min(size, end - start);
+          if (!summed[t].meet(start, size)) continue;
+          const size_t used = std::min(size, summed[t].end - start);
           if (!add_block_term(problem_.terms[t], buffers, used, chunk, local[t]))
             add_term(problem_.terms[t], buffers, used, low, eq.high(chunk), with_one, local[t]);
         }
@@ -181,7 +180,8 @@ class Prover {
     }
   }
 
-  // Scalars, or what was stored before, are folded where they are: unless that leaves no room for whole octets.
+  // Scalars, or what was stored before, are folded where they are: unless that leaves no room for whole octets. So are
+  // integers of the proof's own when they are folded twice at once: four int64 are as long as a scalar.
   void begin_fold(size_t table) {
     tables_[table].folds = true;
     if (memory_of(table) == nullptr) tables_[table].fresh.resize(round_up(length(table), 8));
@@ -189,8 +189,16 @@ class Prover {
   [[nodiscard]] SumcheckTable::Scalars* memory_of(size_t table) {
     SumcheckTable::Values& values = problem_.tables[table].values;
     if (auto* stored = std::get_if<SumcheckTable::Stored>(&values)) return &stored->memory;
+    if (auto* owned = std::get_if<SumcheckTable::Owned>(&values))
+      return tables_[table].late ? &owned->memory() : nullptr;
     auto* scalars = std::get_if<SumcheckTable::Scalars>(&values);
     return scalars != nullptr && scalars->size() % 8 == 0 ? scalars : nullptr;
+  }
+
+  // Whether an entry is stored exactly where it comes from, and not among the first half of what its thread folds.
+  [[nodiscard]] bool stays(size_t table) const {
+    const auto* owned = std::get_if<SumcheckTable::Owned>(&problem_.tables[table].values);
+    return owned != nullptr && !owned->wide();
   }
 
   // Of a table as it stands in this round.
@@ -200,22 +208,35 @@ class Prover {
     return tables_[table].folds ? (out + 1) / 2 : out;
   }
 
-  // Where its shortest factor ends, a product is zero.
-  [[nodiscard]] size_t pairs_of_term(const SumcheckTerm& term) const {
-    size_t out = ~size_t{0};
-    for (const unsigned f : term.factors) out = std::min(out, (length(f) + 1) / 2);
+  // Pairs begin .. end − 1; none if that is empty.
+  struct Pairs {
+    size_t begin = ~size_t{0}, end = 0;
+
+    [[nodiscard]] bool meet(size_t start, size_t size) const { return begin < start + size && start < end; }
+  };
+  // Of each term: before the last of its factors begins, and where the first of them ends, a product is zero.
+  [[nodiscard]] std::vector<Pairs> summed_pairs() const {
+    std::vector<Pairs> out;
+    for (const SumcheckTerm& term : problem_.terms) {
+      Pairs& pairs = out.emplace_back(Pairs{0, ~size_t{0}});
+      for (const unsigned f : term.factors) {
+        pairs.begin = std::max(pairs.begin, problem_.tables[f].leading_zeros() / 2);
+        pairs.end = std::min(pairs.end, (length(f) + 1) / 2);
+      }
+    }
     return out;
   }
-
-  // Of each table: all that is folded, and what a term reads. Beyond that are zeros, and entries that meet none but
-  // zeros.
-  [[nodiscard]] std::vector<size_t> needed_pairs() const {
-    std::vector<size_t> out(tables_.size());
-    for (size_t t = 0; t < out.size(); ++t) out[t] = tables_[t].folds ? (length(t) + 1) / 2 : 0;
-    for (const SumcheckTerm& term : problem_.terms) {
-      const size_t pairs = pairs_of_term(term);
+  // Of each table: all that is folded, and what a term reads.
+  [[nodiscard]] std::vector<Pairs> needed_pairs(const std::vector<Pairs>& summed) const {
+    std::vector<Pairs> out(tables_.size());
+    for (size_t t = 0; t < out.size(); ++t) {
+      if (tables_[t].folds) out[t] = {0, (length(t) + 1) / 2};
+    }
+    for (size_t t = 0; t < summed.size(); ++t) {
+      const SumcheckTerm& term = problem_.terms[t];
       for (size_t k = blocks_of(term) != nullptr ? 1 : 0; k < term.factors.size(); ++k) {
-        out[term.factors[k]] = std::max(out[term.factors[k]], pairs);
+        Pairs& pairs = out[term.factors[k]];
+        pairs = {std::min(pairs.begin, summed[t].begin), std::max(pairs.end, summed[t].end)};
       }
     }
     return out;
@@ -229,7 +250,8 @@ class Prover {
       SumcheckTable::Scalars stored;
       if (SumcheckTable::Scalars* memory = memory_of(t)) {
         for (const auto& [begin, end] : ranges) {
-          if (begin < size) std::copy_n(&(*memory)[2 * begin], std::min(end, room) - begin, &(*memory)[begin]);
+          if (begin < size && !stays(t))
+            std::copy_n(&(*memory)[2 * begin], std::min(end, room) - begin, &(*memory)[begin]);
         }
         stored = std::move(*memory);
         stored.resize(room);
@@ -273,7 +295,8 @@ class Prover {
     uint64_t* store = nullptr;
     if (fate.folds) {
       SumcheckTable::Scalars* memory = memory_of(table);
-      Scalar* to = memory == nullptr ? fate.fresh.data() : memory->data() + std::min(begin, memory->size());
+      const size_t free = memory == nullptr || stays(table) ? 0 : std::min(begin, memory->size());
+      Scalar* to = (memory == nullptr ? fate.fresh : *memory).data() + free;
       store = reinterpret_cast<uint64_t*>(to);
     }
     kernels_.load(problem_.tables[table].entries(), fate.late ? words(*fate.late) : nullptr,

@@ -37,6 +37,17 @@ ZKAPEX_LANES void separate_words(__m512i first, __m512i second, __m512i& even, _
   odd = _mm512_permutex2var_epi64(first, _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1), second);
 }
 
+// Entries i to i + 7 of a table of magnitudes and signs, i a multiple of 8 below its length.
+ZKAPEX_LANES __m512i signed_words(const Entries& from, size_t i) {
+  const auto there = static_cast<__mmask16>((1U << least(8, from.length - i)) - 1);
+  const __m512i signs = _mm512_cvtepi8_epi64(_mm_maskz_loadu_epi8(there, from.bytes + i));
+  const auto* values = static_cast<const long long*>(from.values);
+  if (from.block_bits >= 3) return _mm512_mullo_epi64(signs, _mm512_set1_epi64(values[i >> from.block_bits]));
+  const __m512i at = _mm512_add_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), all(i));
+  return _mm512_mullo_epi64(signs, _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), static_cast<__mmask8>(there),
+                                                               _mm512_srlv_epi64(at, all(from.block_bits)), values, 8));
+}
+
 // Entries i to i + 7 of values that are chosen one by one.
 ZKAPEX_KERNEL Sc8 fetch_one_by_one(const Entries& from, size_t i) {
   uint64_t words[32] = {};
@@ -81,6 +92,8 @@ ZKAPEX_LANES Sc8 fetch(const Entries& from, size_t i) {
       for (__m512i& limb : out.v) limb = _mm512_maskz_mov_epi64(chosen, limb);
       return out;
     }
+    case Form::kSigned:
+      return from_i64(signed_words(from, i));
     case Form::kBlocks:
       if (!whole || from.block_bits < 3) break;
       return broadcast_scalar(scalars + 4 * (i >> from.block_bits));
@@ -130,6 +143,10 @@ ZKAPEX_LANES Words8 load_integers(const Entries& from, size_t i) {
   alignas(64) unsigned char copy[8 * 16];
   Words8 out = {_mm512_setzero_si512(), _mm512_setzero_si512()};
   if (i >= from.length) return out;
+  if (kWords == 1 && from.form == Form::kSigned) {
+    out.low = signed_words(from, i);
+    return out;
+  }
   const unsigned char* p = eight(from, i, 8 * kWords, copy);
   if constexpr (kWords == 1) {
     out.low = words_at(p);
@@ -229,7 +246,8 @@ class Folded {
     for (const uint64_t* challenge : {first, second}) {
       if (challenge != nullptr) challenges_[folds_++] = broadcast_scalar(challenge);
     }
-    integers_ = folds_ > 0 && (from.form == Form::kInt64 || from.form == Form::kInt128);
+    wide_ = from.form == Form::kInt128;
+    integers_ = folds_ > 0 && (from.form == Form::kInt64 || from.form == Form::kSigned || wide_);
     if (integers_) set_fold_weights(challenges_, folds_, weights_);
     const bool chosen = from.form == Form::kChosen && from.block_bits >= 3 + folds_;
     bits_ = folds_ > 0 && (from.form == Form::kBytes || chosen);
@@ -239,9 +257,8 @@ class Folded {
   // From entry i of the table on.
   void get(size_t i, Sc8* out) {
     if (integers_) {
-      *out = from_.form == Form::kInt64
-                 ? (folds_ == 1 ? weigh<1, 1>(from_, i, weights_) : weigh<1, 2>(from_, i, weights_))
-                 : (folds_ == 1 ? weigh<2, 1>(from_, i, weights_) : weigh<2, 2>(from_, i, weights_));
+      *out = wide_ ? (folds_ == 1 ? weigh<2, 1>(from_, i, weights_) : weigh<2, 2>(from_, i, weights_))
+                   : (folds_ == 1 ? weigh<1, 1>(from_, i, weights_) : weigh<1, 2>(from_, i, weights_));
       return;
     }
     if (bits_) {
@@ -275,7 +292,7 @@ class Folded {
 
   const Entries& from_;
   unsigned folds_ = 0;
-  bool integers_ = false, bits_ = false;
+  bool integers_ = false, wide_ = false, bits_ = false;
   Sc8 challenges_[2], weights_[4];
   bool ready_ = false;
   size_t block_ = 0;

@@ -42,6 +42,10 @@ void with_entries(const SumcheckKernels::Entries& from, const Body& body) {
       return body([&](size_t i) { return static_cast<const uint8_t*>(from.values)[i]; });
     case Form::kChosen:
       return body([&](size_t i) { return from.bytes[i] != 0 ? scalars[i >> from.block_bits] : Scalar::zero(); });
+    case Form::kSigned:
+      return body([&](size_t i) {
+        return static_cast<const int64_t*>(from.values)[i >> from.block_bits] * static_cast<int8_t>(from.bytes[i]);
+      });
     case Form::kBlocks:
       return body([&](size_t i) { return scalars[i >> from.block_bits]; });
     case Form::kPeriodic:

@@ -24,6 +24,7 @@ struct SumcheckKernels {
     kInt128,    //
     kBytes,     // the integers 0 and 1
     kChosen,    // values[i >> block_bits] where bytes[i] is 1, zero where it is 0
+    kSigned,    // the integers values[i >> block_bits] bytes[i], bytes being −1, 0 and 1
     kBlocks,    // values[i >> block_bits]
     kPeriodic,  // values[i & (period − 1)]
   };
@@ -71,7 +72,8 @@ struct SumcheckKernels {
 
   // The pairs start .. start + size − 1 of a table that was folded by the challenges *first (unless null), then *second
   // (unless null). Entries that the second folded are stored on the way, entry i at store + 4 i, in place too: what is
-  // at or before entry 2 i of the table may be overwritten. start is a multiple of kChunk, size at most kChunk.
+  // at or before entry 2 i of the table may be overwritten, and by an entry that both folded the four int64 that it is
+  // made of. start is a multiple of kChunk, size at most kChunk.
   void (*load)(const Entries& from, const uint64_t* first, const uint64_t* second, size_t start, size_t size,
                uint64_t* store, Pairs* out);
 

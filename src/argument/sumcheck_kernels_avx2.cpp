@@ -51,6 +51,24 @@ ZKAPEX_LANES __m256i bytes_at(const unsigned char* p) {
   return _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(word));
 }
 
+// Entries i to i + 3 of a table of magnitudes and signs.
+ZKAPEX_LANES __m256i signed_words(const Entries& from, size_t i) {
+  unsigned char copy[4] = {};
+  uint64_t words[4];
+  for (size_t s = 0; s < 4; ++s) {
+    const bool there = i + s < from.length;
+    if (there) copy[s] = from.bytes[i + s];
+    words[s] = there ? static_cast<const uint64_t*>(from.values)[(i + s) >> from.block_bits] : 0;
+  }
+  int32_t word = 0;
+  __builtin_memcpy(&word, copy, sizeof word);
+  const __m256i signs = _mm256_cvtepi8_epi64(_mm_cvtsi32_si128(word)), zero = _mm256_setzero_si256();
+  const __m256i negative = _mm256_cmpgt_epi64(zero, signs);
+  const __m256i size =
+      _mm256_andnot_si256(_mm256_cmpeq_epi64(signs, zero), words_at(reinterpret_cast<uint8_t*>(words)));
+  return _mm256_sub_epi64(_mm256_xor_si256(size, negative), negative);
+}
+
 // Entries i to i + 3 of values that are chosen one by one.
 ZKAPEX_KERNEL Sc4 fetch_one_by_one(const Entries& from, size_t i) {
   uint64_t words[16] = {};
@@ -94,6 +112,8 @@ ZKAPEX_LANES Sc4 fetch(const Entries& from, size_t i) {
       for (__m256i& limbs : out.w) limbs = _mm256_and_si256(limbs, chosen);
       return out;
     }
+    case Form::kSigned:
+      return from_i64(signed_words(from, i));
     case Form::kBlocks:
       if (!whole || from.block_bits < 2) break;
       return broadcast_scalar(scalars + 4 * (i >> from.block_bits));
@@ -153,7 +173,7 @@ ZKAPEX_KERNEL void fold_quads(Sc4* entries, size_t quads, const Limbs4* challeng
 
 // Limbs of integers that are given, and of their differences.
 ZKAPEX_LANES int limbs_of_form(Form form) {
-  return form == Form::kBytes ? 1 : form == Form::kInt64 ? 3 : form == Form::kInt128 ? 5 : 10;
+  return form == Form::kBytes ? 1 : form == Form::kInt64 || form == Form::kSigned ? 3 : form == Form::kInt128 ? 5 : 10;
 }
 ZKAPEX_KERNEL Limbs4 short_challenge(const uint64_t* words, int limbs) {
   const Sc4 x = broadcast_scalar(words);

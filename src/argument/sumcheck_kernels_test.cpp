@@ -66,6 +66,10 @@ class SumcheckKernelsTest : public ::testing::TestWithParam<InstructionSet> {
         case Form::kChosen:
           out[i] = from.bytes[i] != 0 ? values[i >> from.block_bits] : Scalar::zero();
           break;
+        case Form::kSigned:
+          out[i] = unscaled(static_cast<const int64_t*>(from.values)[i >> from.block_bits] *
+                            static_cast<int8_t>(from.bytes[i]));
+          break;
         case Form::kBlocks:
           out[i] = values[i >> from.block_bits];
           break;
@@ -156,7 +160,9 @@ TEST_P(SumcheckKernelsTest, LoadFoldAndStore) {
     std::vector<int64_t> narrow(length);
     std::vector<int128> wide(length);
     std::vector<uint8_t> bytes(length), few(length);
+    std::vector<int8_t> signs(length);
     constexpr int64_t kNarrow[] = {INT64_MIN, INT64_MAX, 0, -1, (int64_t{1} << 52) - 1, -(int64_t{1} << 52)};
+    constexpr int64_t kMagnitudes[] = {0, 1, INT64_MAX, int64_t{1} << 52};
     const int128 limit = int128{1} << 126;
     const int128 wide_edges[] = {limit - 1, 1 - limit, 0, -1, int128{1} << 104, -(int128{1} << 64)};
     for (size_t i = 0; i < length; ++i) {
@@ -165,6 +171,7 @@ TEST_P(SumcheckKernelsTest, LoadFoldAndStore) {
                                 : static_cast<int128>(static_cast<int64_t>(rng_())) * static_cast<int64_t>(rng_() >> 2);
       bytes[i] = rng_() % 2;
       few[i] = i % 97 == 3;
+      signs[i] = static_cast<int8_t>(static_cast<int>(rng_() % 3) - 1);
     }
     check_table({std::span<const int64_t>(narrow)});
     check_table({std::span<const int128>(wide)});
@@ -176,6 +183,9 @@ TEST_P(SumcheckKernelsTest, LoadFoldAndStore) {
       check_table({SumcheckTable::Chosen{values, bits, few}, true});
       check_table({SumcheckTable::Chosen{values, bits, bytes}});
       check_table({SumcheckTable::Blocks{{values.begin(), values.end() - 1}, bits}});
+      std::vector<int64_t> magnitudes((length >> bits) + 1);
+      for (int64_t& m : magnitudes) m = rng_() % 2 == 0 ? kMagnitudes[rng_() % 4] : static_cast<int64_t>(rng_() >> 1);
+      check_table({SumcheckTable::Signed{magnitudes, bits, signs}});
       check_table({SumcheckTable::Periodic{{size_t{1} << bits, values[0]}, length}});
       const UnsetVector<Scalar> period = scalars(size_t{1} << bits);
       check_table({SumcheckTable::Periodic{{period.begin(), period.end()}, length}});

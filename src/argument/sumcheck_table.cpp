@@ -1,5 +1,7 @@
 #include "argument/sumcheck_table.h"
 
+#include <algorithm>
+
 namespace zkapex {
 
 SumcheckKernels::Entries SumcheckTable::entries() const {
@@ -12,8 +14,20 @@ SumcheckKernels::Entries SumcheckTable::entries() const {
     Entries operator()(std::span<const int64_t> v) const { return {Form::kInt64, sparse, v.size(), v.data()}; }
     Entries operator()(std::span<const int128> v) const { return {Form::kInt128, sparse, v.size(), v.data()}; }
     Entries operator()(std::span<const uint8_t> v) const { return {Form::kBytes, sparse, v.size(), v.data()}; }
+    Entries operator()(const Owned& v) const {
+      return {v.wide() ? Form::kInt128 : Form::kInt64, sparse, v.length(), v.memory().data()};
+    }
     Entries operator()(const Chosen& v) const {
       return {Form::kChosen, sparse, v.bytes.size(), v.block.data(), v.block_bits, 0, v.bytes.data()};
+    }
+    Entries operator()(const Signed& v) const {
+      return {Form::kSigned,
+              sparse,
+              v.signs.size(),
+              v.magnitudes.data(),
+              v.block_bits,
+              0,
+              reinterpret_cast<const uint8_t*>(v.signs.data())};
     }
     Entries operator()(const Blocks& v) const {
       return {Form::kBlocks, sparse, v.block.size() << v.block_bits, v.block.data(), v.block_bits};
@@ -27,10 +41,17 @@ SumcheckKernels::Entries SumcheckTable::entries() const {
 
 size_t SumcheckTable::length() const { return entries().length; }
 
+size_t SumcheckTable::leading_zeros() const {
+  const Blocks* of = blocks();
+  if (of == nullptr) return 0;
+  const auto first = std::ranges::find_if(of->block, [](const Scalar& s) { return !s.is_zero(); });
+  return static_cast<size_t>(first - of->block.begin()) << of->block_bits;
+}
+
 bool SumcheckTable::integers() const {
-  return std::holds_alternative<std::span<const int64_t>>(values) ||
-         std::holds_alternative<std::span<const int128>>(values) ||
-         std::holds_alternative<std::span<const uint8_t>>(values);
+  using Form = SumcheckKernels::Form;
+  const Form form = entries().form;
+  return form == Form::kInt64 || form == Form::kInt128 || form == Form::kBytes || form == Form::kSigned;
 }
 
 const SumcheckTable::Blocks* SumcheckTable::blocks() const {

@@ -8,6 +8,7 @@
 
 #include "algebra/scalar.h"
 #include "argument/sumcheck_kernels.h"
+#include "base/bits.h"
 #include "base/unset_vector.h"
 
 namespace zkapex {
@@ -20,6 +21,11 @@ struct SumcheckTable {
     unsigned block_bits = 0;
     std::span<const uint8_t> bytes;
   };
+  struct Signed {  // magnitudes[i >> block_bits] signs[i], an integer as an int64 is; signs are −1, 0 and 1
+    std::span<const int64_t> magnitudes;
+    unsigned block_bits = 0;
+    std::span<const int8_t> signs;
+  };
   struct Blocks {  // block[i >> block_bits]
     std::vector<Scalar> block;
     unsigned block_bits = 0;
@@ -27,6 +33,29 @@ struct SumcheckTable {
   struct Periodic {  // period[i % |period|], whose length is a power of two
     std::vector<Scalar> period;
     size_t length = 0;
+  };
+  // int64 or int128 in memory that the proof may use: what they are folded to takes their place.
+  class Owned {
+   public:
+    Owned() = default;
+    Owned(bool wide, size_t length)
+        : memory_(round_up(length * (wide ? sizeof(int128) : sizeof(int64_t)), kOctet) / sizeof(Scalar)),
+          length_(length),
+          wide_(wide) {}
+
+    [[nodiscard]] bool wide() const { return wide_; }
+    [[nodiscard]] size_t length() const { return length_; }
+    [[nodiscard]] int64_t* narrow_entries() { return reinterpret_cast<int64_t*>(memory_.data()); }
+    [[nodiscard]] int128* wide_entries() { return reinterpret_cast<int128*>(memory_.data()); }
+    [[nodiscard]] UnsetVector<Scalar>& memory() { return memory_; }
+    [[nodiscard]] const UnsetVector<Scalar>& memory() const { return memory_; }
+
+   private:
+    static constexpr size_t kOctet = 8 * sizeof(Scalar);  // kernels store so much at a time
+
+    UnsetVector<Scalar> memory_;  // whose words they are
+    size_t length_ = 0;
+    bool wide_ = false;
   };
   // What kernels have folded (sumcheck_kernels.h): the first `length` entries, in a form of their own. Not to be given.
   struct Stored {
@@ -36,7 +65,7 @@ struct SumcheckTable {
   // int64: cheapest below 2^56; int128: |v| < 2^126; bytes: 0 and 1.
   using Scalars = UnsetVector<Scalar>;
   using Values = std::variant<Scalars, std::span<const int64_t>, std::span<const int128>, std::span<const uint8_t>,
-                              Chosen, Blocks, Periodic, Stored>;
+                              Owned, Chosen, Signed, Blocks, Periodic, Stored>;
 
   SumcheckTable(Values given, bool is_sparse = false) : values(std::move(given)), sparse(is_sparse) {}
   // A short one.
@@ -46,6 +75,8 @@ struct SumcheckTable {
   bool sparse = false;  // public, and mostly zero: where it is, time is saved
 
   [[nodiscard]] size_t length() const;
+  // Of blocks, which may begin late. Public; counted as they are in the round at hand.
+  [[nodiscard]] size_t leading_zeros() const;
   [[nodiscard]] SumcheckKernels::Entries entries() const;
   [[nodiscard]] bool integers() const;
   // Given in so few bytes an entry that folding it once would take more memory than it does: folded twice at once.

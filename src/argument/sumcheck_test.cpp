@@ -105,9 +105,14 @@ TEST_F(SumcheckTest, EveryKindOfTermAndTableAtEverySize) {
       plain.tables = {scalars(live), {}, {}, scalars(size)};
       for (const int64_t v : small) plain.tables[1].push_back(Scalar::from_i64(v));
       for (const int128 v : wide) plain.tables[2].push_back(Scalar::from_i128(v));
-      problem.tables = {{plain.tables[0]}, {small}, {wide}, {plain.tables[3]}};
-      problem.terms = {{scalar(), {0}},       {scalar(), {1, 2}},    {scalar(), {3, 2, 2}},
-                       {scalar(), {0, 1, 3}}, {scalar(), {1}, true}, {scalar(), {0, 2}, true}};
+      SumcheckTable::Owned owned_small(false, live), owned_wide(true, live);
+      std::ranges::copy(small, owned_small.narrow_entries());
+      std::ranges::copy(wide, owned_wide.wide_entries());
+      plain.tables.push_back(plain.tables[1]);
+      plain.tables.push_back(plain.tables[2]);
+      problem.tables = {{plain.tables[0]}, {small}, {wide}, {plain.tables[3]}, {owned_small}, {owned_wide}};
+      problem.terms = {{scalar(), {0}},       {scalar(), {1, 2}},       {scalar(), {3, 2, 2}}, {scalar(), {0, 1, 3}},
+                       {scalar(), {1}, true}, {scalar(), {0, 2}, true}, {scalar(), {4, 5}},    {scalar(), {4}, true}};
       check(problem, plain);
     }
   }
@@ -128,6 +133,12 @@ TEST_F(SumcheckTest, StructuredTables) {
         std::vector<int128> wide(live);
         for (auto& v : wide) v = static_cast<int64_t>(rng_());
         const std::span<const uint8_t> chosen(bytes), dense(bits);
+        std::vector<int8_t> signs(live);
+        for (auto& sign : signs) sign = static_cast<int8_t>(static_cast<int>(rng_() % 3) - 1);
+        std::vector<int64_t> magnitudes(blocks);
+        for (auto& m : magnitudes) m = static_cast<int64_t>(rng_() >> (rng_() % 8 + 1));
+        std::vector<Scalar> late = block;  // zero at first
+        std::fill_n(late.begin(), blocks - blocks / 4, Scalar::zero());
         Sumcheck problem{
             .variables = variables, .degree = 3, .tables = {}, .terms = {}, .eq_point = scalars(variables), .bits = {}};
         problem.tables = {{SumcheckTable::Blocks{block, side}},
@@ -135,22 +146,27 @@ TEST_F(SumcheckTest, StructuredTables) {
                           {SumcheckTable::Chosen{block, side, chosen}, true},
                           {chosen, true},
                           {dense},
-                          {wide}};
+                          {wide},
+                          {SumcheckTable::Signed{magnitudes, side, signs}},
+                          {SumcheckTable::Blocks{late, side}, true}};
         problem.terms = {{scalar(), {0}},       {scalar(), {0, 4}},       {scalar(), {0, 5, 5}},
                          {scalar(), {0, 1, 4}}, {scalar(), {2, 5, 5}},    {scalar(), {2, 4}},
                          {scalar(), {3, 5, 5}}, {scalar(), {3, 5}, true}, {scalar(), {0, 5}, true},
-                         {scalar(), {1}, true}};
+                         {scalar(), {1}, true}, {scalar(), {6, 5}},       {scalar(), {0, 6, 5}},
+                         {scalar(), {7, 5, 5}}, {scalar(), {7, 5}, true}, {scalar(), {7, 4}}};
         Plain plain;
-        plain.tables.resize(6);
+        plain.tables.resize(8);
         for (size_t i = 0; i < size; ++i) {
           plain.tables[0].push_back(block[i >> side]);
           plain.tables[1].push_back(period[i % period.size()]);
           plain.tables[2].push_back(bytes[i] != 0 ? block[i >> side] : Scalar::zero());
           plain.tables[3].push_back(Scalar::from_u64(bytes[i]));
+          plain.tables[7].push_back(late[i >> side]);
         }
         for (size_t i = 0; i < live; ++i) {
           plain.tables[4].push_back(Scalar::from_u64(bits[i]));
           plain.tables[5].push_back(Scalar::from_i128(wide[i]));
+          plain.tables[6].push_back(Scalar::from_i64(magnitudes[i >> side] * signs[i]));
         }
         check(problem, plain);
       }

@@ -16,8 +16,9 @@ TEST(ProductTable, TellsWhetherEntriesFit) {
   EXPECT_FALSE(narrow.set(2, std::vector<int128>{0, kLeast - 1}));
   EXPECT_FALSE(narrow.set(2, std::vector<int128>{int128{1} << 100, 0}));
   EXPECT_TRUE(wide.set(0, std::vector<int128>{kMost + 1, kLeast - 1}));
-  EXPECT_EQ(narrow.table().length(), 4U);
-  EXPECT_EQ(wide.table().length(), 2U);
+  EXPECT_EQ(narrow.take().length(), 4U);
+  EXPECT_EQ(wide.take().length(), 2U);
+  EXPECT_EQ(wide.take().length(), 0U);
 }
 
 }  // namespace

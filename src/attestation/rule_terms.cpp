@@ -31,11 +31,15 @@ RuleSums sum_moves(std::span<const int64_t> x, std::span<const uint8_t> free, st
 }
 
 std::vector<RuleSums> sum_moves(const WindowSegment& segment, std::span<const int64_t> x, std::span<const uint8_t> free,
-                                std::span<const int64_t> guide, ThreadPool& pool) {
-  const size_t n = x.size() / segment.rows.rows;
+                                const GuideTable& guide, ThreadPool& pool) {
+  const size_t n = x.size() / segment.rows.rows, s = guide.empty() ? n : guide.stride();
   std::vector<RuleSums> rows(segment.rows.rows);
   pool.for_each(rows.size(), [&](size_t t) {
-    rows[t] = sum_moves(x.subspan(t * n, n), free.subspan(t * n, n), guide.empty() ? guide : guide.subspan(t * n, n));
+    std::vector<int64_t> of_slot(guide.empty() ? 0 : s);
+    for (size_t at = t * n; at < (t + 1) * n; at += s) {
+      if (!guide.empty()) guide.read(at / s, of_slot);
+      rows[t] += sum_moves(x.subspan(at, s), free.subspan(at, s), of_slot);
+    }
   });
   std::vector<RuleSums> out;
   for (const SegmentGroup& group : segment.groups) {

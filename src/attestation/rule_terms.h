@@ -3,6 +3,7 @@
 #pragma once
 
 #include "attestation/public_terms.h"
+#include "attestation/segment_guide.h"
 
 namespace zkapex {
 
@@ -11,8 +12,7 @@ namespace zkapex {
                                  std::span<const int64_t> guide);
 // The same for each of the segment's groups.
 [[nodiscard]] std::vector<RuleSums> sum_moves(const WindowSegment& segment, std::span<const int64_t> x,
-                                              std::span<const uint8_t> free, std::span<const int64_t> guide,
-                                              ThreadPool& pool);
+                                              std::span<const uint8_t> free, const GuideTable& guide, ThreadPool& pool);
 
 // The sum in the sumcheck, from those of the segment's groups.
 [[nodiscard]] Scalar weigh(std::span<const RuleSums> sums, const WindowSegment& segment, const RuleWeights& rules);

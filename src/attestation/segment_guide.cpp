@@ -57,17 +57,11 @@ SegmentGuide::Sums SegmentGuide::sums(std::span<const Scalar> r, ThreadPool& poo
   return out;
 }
 
-UnsetVector<int64_t> SegmentGuide::integers(ThreadPool& pool) const {
-  UnsetVector<int64_t> out;
-  if (reader_ == nullptr) return out;
-  const size_t stride = layout_.geometry().stride();
-  out.resize(segment_.size());
+GuideTable SegmentGuide::table(ThreadPool& pool) const {
+  if (reader_ == nullptr) return {};
+  GuideTable out(segment_);
   pool.for_ranges(segment_.rows.slots, 64, [&](size_t begin, size_t end) {
-    std::vector<int8_t> signs(stride);
-    for (size_t b = begin; b < end; ++b) {
-      const auto magnitude = static_cast<int64_t>(read(b, signs));
-      for (size_t j = 0; j < stride; ++j) out[b * stride + j] = magnitude * signs[j];
-    }
+    for (size_t b = begin; b < end; ++b) out.set_magnitude(b, read(b, out.signs(b)));
   });
   return out;
 }

@@ -2,11 +2,39 @@
 #pragma once
 
 #include "algebra/scalar.h"
+#include "argument/sumcheck_table.h"
 #include "attestation/window_plan.h"
 #include "base/threads.h"
 #include "base/unset_vector.h"
 
 namespace zkapex {
+
+// Δ by index: its slot's magnitude times its sign.
+class GuideTable {
+ public:
+  GuideTable() = default;  // empty: Δ is zero
+  explicit GuideTable(const WindowSegment& segment)
+      : magnitudes_(segment.rows.slots),
+        signs_(segment.size()),
+        slot_bits_(segment.variables - segment.slot_variables) {}
+
+  [[nodiscard]] bool empty() const { return signs_.empty(); }
+  [[nodiscard]] size_t stride() const { return size_t{1} << slot_bits_; }
+  [[nodiscard]] std::span<int8_t> signs(size_t slot) { return std::span(signs_).subspan(slot * stride(), stride()); }
+  void set_magnitude(size_t slot, uint64_t magnitude) { magnitudes_[slot] = static_cast<int64_t>(magnitude); }
+  // Δ of a slot, stride() entries.
+  void read(size_t slot, std::span<int64_t> out) const {
+    const int8_t* signs = signs_.data() + slot * stride();
+    for (size_t j = 0; j < out.size(); ++j) out[j] = magnitudes_[slot] * signs[j];
+  }
+  // It outlives what is returned.
+  [[nodiscard]] SumcheckTable table() const { return {SumcheckTable::Signed{magnitudes_, slot_bits_, signs_}}; }
+
+ private:
+  std::vector<int64_t> magnitudes_;
+  UnsetVector<int8_t> signs_;
+  unsigned slot_bits_ = 0;
+};
 
 class SegmentGuide {
  public:
@@ -19,8 +47,7 @@ class SegmentGuide {
     std::vector<Wide> squares;  // Σ Δ² over each of the segment's groups
   };
   [[nodiscard]] Sums sums(std::span<const Scalar> r, ThreadPool& pool) const;
-  // Δ by index; empty where it is zero.
-  [[nodiscard]] UnsetVector<int64_t> integers(ThreadPool& pool) const;
+  [[nodiscard]] GuideTable table(ThreadPool& pool) const;
 
  private:
   // Signs of a slot; returns its magnitude.

@@ -19,9 +19,9 @@ namespace {
 constexpr uint64_t kSlotsAtOnce = 16;        // triangles in memory, per thread
 constexpr size_t kAtOnce = size_t{1} << 16;  // of indices, by a thread
 
-UnsetVector<int64_t> guide_integers(const WindowStatement& statement, const WindowSegment& segment, ThreadPool& pool) {
+GuideTable guide_table(const WindowStatement& statement, const WindowSegment& segment, ThreadPool& pool) {
   const std::optional<GuideReader> reader = guide_reader(*statement.deployment, *statement.mask);
-  return SegmentGuide(statement.deployment->layout(), reader ? &*reader : nullptr, segment).integers(pool);
+  return SegmentGuide(statement.deployment->layout(), reader ? &*reader : nullptr, segment).table(pool);
 }
 
 class SegmentProver {
@@ -40,7 +40,7 @@ class SegmentProver {
         transcript_(channel.transcript()),
         prover_(prover),
         pool_(prover.pool()),
-        guide_table_(guide_integers(statement, segment, pool_)) {}
+        guide_(guide_table(statement, segment, pool_)) {}
 
   Status run(SegmentWitness witness, const SegmentRows& rows) {
     tables_ = std::move(witness);
@@ -51,9 +51,7 @@ class SegmentProver {
     if (plan_.compensates()) prover_.add_product({values_.y, values_.y, values_.y_square});
     prover_.add_product({values_.x(), values_.x(), values_.x_square});
     if (plan_.compensates()) {
-      y_table_ = {};
       ZKAPEX_CHECK(stationarity());
-      z_table_ = {};
     }
     return open(rows);
   }
@@ -85,7 +83,7 @@ class SegmentProver {
     return failed.status();
   }
 
-  // z = Lᵀ x and y = L z + (μ + t) x − t Δ; again, in more bits, where they turn out not to fit 64: time shows that.
+  // z = Lᵀ x and y = L z + (μ + t) x − t Δ; again, in more bits, where y turns out not to fit 64: time shows that.
   Status multiply_curvature() {
     ZKAPEX_TRY(const bool fit, multiply_curvature(true));
     if (fit) return Done{};
@@ -97,33 +95,35 @@ class SegmentProver {
     const auto floor = static_cast<int128>(plan_.floor()), pull = static_cast<int128>(plan_.pull());
     z_table_ = {};  // first, as they take the same memory
     y_table_ = {};
-    z_table_ = ProductTable(narrow, segment_.size());
+    z_table_ = ProductTable(narrow || plan_.narrow_z(), segment_.size());
     y_table_ = ProductTable(narrow, segment_.size());
     std::atomic<bool> fit = true;
     struct Room {
       TriangleSquare square;
       std::vector<int128> moves, z, y;
+      std::vector<int64_t> guide;
     };
     const std::vector<int128> zeros(s);
-    ZKAPEX_CHECK(for_triangles(
-        [&, room = Room{TriangleSquare(s), zeros, zeros, zeros}](uint64_t slot, const Triangle& triangle) mutable {
-          auto& [square, moves, z, y] = room;
-          const size_t at = slot * s;
-          const auto x = std::span(tables_.x).subspan(at, s);
-          std::ranges::copy(x, moves.begin());
-          const IntMatrix factor = square.matrix(triangle);
-          fold_rows_exact(factor, moves, z);
-          fold_columns_exact(factor, z, y);
-          for (size_t j = 0; j < s; ++j) y[j] += floor * x[j];
-          for (size_t j = 0; plan_.guided() && j < s; ++j) y[j] -= pull * guide_table_[at + j];
-          if (!z_table_.set(at, z) || !y_table_.set(at, y)) fit = false;
-        }));
+    ZKAPEX_CHECK(for_triangles([&, room = Room{TriangleSquare(s), zeros, zeros, zeros, std::vector<int64_t>(s)}](
+                                   uint64_t slot, const Triangle& triangle) mutable {
+      auto& [square, moves, z, y, guide] = room;
+      const size_t at = slot * s;
+      const auto x = std::span(tables_.x).subspan(at, s);
+      std::ranges::copy(x, moves.begin());
+      const IntMatrix factor = square.matrix(triangle);
+      fold_rows_exact(factor, moves, z);
+      fold_columns_exact(factor, z, y);
+      for (size_t j = 0; j < s; ++j) y[j] += floor * x[j];
+      if (plan_.guided()) guide_.read(slot, guide);
+      for (size_t j = 0; plan_.guided() && j < s; ++j) y[j] -= pull * guide[j];
+      if (!z_table_.set(at, z) || !y_table_.set(at, y)) fit = false;
+    }));
     return fit.load();
   }
 
   // docs/window.md, section 3: everything that is summed over i, in one sumcheck; then the rounds over the planes.
   void joint() {
-    const std::vector<RuleSums> sums = sum_moves(segment_, tables_.x, tables_.free, guide_table_, pool_);
+    const std::vector<RuleSums> sums = sum_moves(segment_, tables_.x, tables_.free, guide_, pool_);
     const Scalar k = channel_.send("K", {weigh(sums, segment_, rules_) - tables_.rule_slack})[0];
     challenges_.draw(transcript_, segment_);
     const std::vector<Scalar>& alpha = challenges_.alpha;
@@ -145,7 +145,7 @@ class SegmentProver {
       const auto tau_b = slot_part(challenges_.bits.tau);
       const std::vector<Scalar> slot = eq_table(tau_b);
       const unsigned side = plan_.side_variables();
-      others.tables.push_back(y_table_.table());
+      others.tables.push_back(y_table_.take());
       others.tables.push_back({SumcheckTable::Blocks{slot, side}});
       others.tables.push_back({SumcheckTable::Chosen{slot, side, held_bytes}, true});
       others.terms.push_back({alpha[1], {kSlot, kY, kY}});
@@ -174,7 +174,7 @@ class SegmentProver {
         segment_, std::vector<Scalar>(size_t{1} << segment_.row_variables, Scalar::one()), plan_.position_variables()));
     if (segment_.padded()) others.terms.push_back({alpha[0], {padding, kThetaU}, true});
     const RuleTables rule_tables{kX, kHeld, padding, padding + 1, held_bytes};
-    if (plan_.guided()) others.tables.push_back({guide_table_});
+    if (plan_.guided()) others.tables.push_back(guide_.table());
     add_rule_terms(plan_, segment_, rules_, alpha[2], rule_tables, others);
     others.end = [&](const SumcheckProof& end) -> ProverTerms::End {
       const Scalar x_r = end.tables[kX];
@@ -241,7 +241,7 @@ class SegmentProver {
                    .eq_point = {},
                    .bits = {}};
     first.tables.emplace_back(std::move(v));  // lists of initial values would copy it
-    first.tables.push_back(z_table_.table());
+    first.tables.push_back(z_table_.take());
     const Scalar claim =
         values_.y - Scalar::from_u64(plan_.floor()) * values_.x() + Scalar::from_u64(plan_.pull()) * guide_at_r_;
     SumcheckProof end = prove_sumcheck(channel_, "product 1", std::move(first), claim, pool_);
@@ -400,7 +400,7 @@ class SegmentProver {
   Transcript& transcript_;
   ArgumentProver& prover_;
   ThreadPool& pool_;
-  UnsetVector<int64_t> guide_table_;  // Δ; empty without a guide
+  GuideTable guide_;
   Scalar guide_at_r_;
   SegmentWitness tables_;
   ProductTable y_table_, z_table_;

@@ -77,7 +77,7 @@ Result<WindowBits> WindowBits::make(const Deployment& deployment, const Mask& ma
     ZKAPEX_CHECK(check_zeros(theta_u, free, pool));
     subtract_from(theta_u, x, pool);
     const SegmentGuide guide(deployment.layout(), reader ? &*reader : nullptr, segment);
-    const std::vector<RuleSums> sums = sum_moves(segment, x, free, guide.integers(pool), pool);
+    const std::vector<RuleSums> sums = sum_moves(segment, x, free, guide.table(pool), pool);
     for (size_t g = 0; g < sums.size(); ++g) total[segment.groups[g].group] += sums[g];
     for (const Sha512::Digest& digest : row_digests(segment, theta_u, pool)) hash.update(digest);
     ZKAPEX_CHECK(out.check_residuals(segment, hash));

@@ -31,6 +31,7 @@ Result<WindowPlan> WindowPlan::uncut(const Deployment& deployment, const Mask& m
   plan.side_variables_ = log2_ceil(stride);
   plan.position_variables_ = log2_ceil(plan.geometry_.row);
   const Parameters& p = deployment.parameters();
+  plan.narrow_z_ = plan.side_variables_ + (p.curvature_bits - 1) + p.weights.width < 64;
   ProjectionShape& shape = plan.projection_.shape;
   shape = {plan.geometry_.row, layout.rows(), p.weight_chunk, p.projections, p.weight_bits(), {}};
   shape.units = standard_units(shape);

@@ -60,6 +60,8 @@ class WindowPlan {
   [[nodiscard]] unsigned slack_planes() const { return slack_planes_; }               // Q: planes that have all rows
   [[nodiscard]] unsigned side_variables() const { return side_variables_; }           // log2 S
   [[nodiscard]] unsigned position_variables() const { return position_variables_; }   // log2 n
+  // Whether Lᵀ x fits 64 bits whatever the weights are: it is a sum of S products, |L| < 2^(c−1) and |x| < 2^w.
+  [[nodiscard]] bool narrow_z() const { return narrow_z_; }
   [[nodiscard]] size_t pairs_per_segment() const { return compensates() ? 3 : 1; }
   [[nodiscard]] size_t products_per_segment() const { return compensates() ? 5 : 1; }
   [[nodiscard]] unsigned rule_planes() const { return rule_planes_; }
@@ -91,6 +93,7 @@ class WindowPlan {
   std::vector<Rule> rules_;
   std::vector<RowGroup> groups_;
   unsigned slack_planes_ = 0, rule_planes_ = 0, side_variables_ = 0, position_variables_ = 0;
+  bool narrow_z_ = false;
 };
 
 }  // namespace zkapex

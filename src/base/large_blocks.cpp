@@ -13,10 +13,10 @@ namespace {
 
 constexpr size_t kSmallestPage = size_t{1} << 12, kLargestPage = size_t{1} << 16;  // that systems have
 constexpr size_t kLargePage = size_t{2} << 20;
-constexpr size_t kInLargePages = 8 * kLargePage;  // smaller ones would often be filled in part, and count as a whole
+constexpr size_t kInLargePages = 4 * kLargePage;  // smaller ones would often be filled in part, and count as a whole
 
 size_t round_up_to(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
-size_t mapped_size(size_t bytes) { return round_up_to(bytes, bytes >= kInLargePages ? kLargePage : kLargestPage); }
+size_t mapped_size(size_t bytes) { return round_up_to(bytes, kLargestPage); }
 
 void* map(size_t size) {
   const bool large = size >= kInLargePages;
@@ -27,7 +27,7 @@ void* map(size_t size) {
   const size_t before = (kLargePage - reinterpret_cast<uintptr_t>(begin) % kLargePage) % kLargePage;
   if (before > 0) ::munmap(begin, before);
   if (spare > before) ::munmap(begin + before + size, spare - before);
-  ::madvise(begin + before, size, MADV_HUGEPAGE);
+  ::madvise(begin + before, size / kLargePage * kLargePage, MADV_HUGEPAGE);  // the rest of it in small ones
   return begin + before;
 }
 
