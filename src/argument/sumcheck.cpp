@@ -212,7 +212,9 @@ class Prover {
   struct Pairs {
     size_t begin = ~size_t{0}, end = 0;
 
-    [[nodiscard]] bool meet(size_t start, size_t size) const { return begin < start + size && start < end; }
+    [[nodiscard]] bool meet(size_t start, size_t size) const {
+      return begin < end && begin < start + size && start < end;
+    }
   };
   // Of each term: before the last of its factors begins, and where the first of them ends, a product is zero.
   [[nodiscard]] std::vector<Pairs> summed_pairs() const {

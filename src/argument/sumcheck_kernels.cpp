@@ -26,6 +26,8 @@ Scalar scalar(const uint64_t* words) { return Scalar::from_montgomery_words({wor
 Scalar as_scalar(const Scalar& entry) { return entry; }
 Scalar as_scalar(int128 entry) { return unscaled(entry); }
 
+using StoredOver [[gnu::may_alias]] = int128;  // by scalars, in place
+
 // body(read, length), where read(i) is entry i as it is given.
 template <class Body>
 void with_entries(const SumcheckKernels::Entries& from, const Body& body) {
@@ -37,7 +39,7 @@ void with_entries(const SumcheckKernels::Entries& from, const Body& body) {
     case Form::kInt64:
       return body([&](size_t i) { return static_cast<const int64_t*>(from.values)[i]; });
     case Form::kInt128:
-      return body([&](size_t i) { return static_cast<const int128*>(from.values)[i]; });
+      return body([&](size_t i) -> int128 { return static_cast<const StoredOver*>(from.values)[i]; });
     case Form::kBytes:
       return body([&](size_t i) { return static_cast<const uint8_t*>(from.values)[i]; });
     case Form::kChosen:

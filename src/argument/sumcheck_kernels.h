@@ -71,9 +71,8 @@ struct SumcheckKernels {
   size_t lanes;
 
   // The pairs start .. start + size − 1 of a table that was folded by the challenges *first (unless null), then *second
-  // (unless null). Entries that the second folded are stored on the way, entry i at store + 4 i, in place too: what is
-  // at or before entry 2 i of the table may be overwritten, and by an entry that both folded the four int64 that it is
-  // made of. start is a multiple of kChunk, size at most kChunk.
+  // (unless null). Entries that the second folded are stored on the way, entry i at store + 4 i; in place too, where no
+  // entry is stored over what a later one is made of. start is a multiple of kChunk, size at most kChunk.
   void (*load)(const Entries& from, const uint64_t* first, const uint64_t* second, size_t start, size_t size,
                uint64_t* store, Pairs* out);
 

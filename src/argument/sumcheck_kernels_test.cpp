@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <deque>
 #include <random>
 
@@ -139,6 +140,16 @@ class SumcheckKernelsTest : public ::testing::TestWithParam<InstructionSet> {
     each(once, [&](size_t s, size_t n) { kernels_.load(from, scaled(x), nullptr, s, n, nullptr, &pairs); });
     each(once, [&](size_t s, size_t n) { kernels_.load(from, nullptr, scaled(x), s, n, memory(one), &pairs); });
     each(twice, [&](size_t s, size_t n) { kernels_.load(from, scaled(x), scaled(y), s, n, memory(two), &pairs); });
+    if (from.form == Form::kInt64 || from.form == Form::kInt128) {  // over themselves
+      SumcheckTable::Owned own(from.form == Form::kInt128, from.length);
+      std::memcpy(own.memory().data(), from.values, from.length * (own.wide() ? sizeof(int128) : sizeof(int64_t)));
+      UnsetVector<Scalar>& room = own.memory();
+      const SumcheckKernels::Entries entries{from.form, false, from.length, room.data()};
+      each(twice,
+           [&](size_t s, size_t n) { kernels_.load(entries, scaled(x), scaled(y), s, n, memory(room), &pairs); });
+      const SumcheckTable left({SumcheckTable::Stored{room, twice.size()}}, false);
+      each(twice, [&](size_t s, size_t n) { kernels_.load(left.entries(), nullptr, nullptr, s, n, nullptr, &pairs); });
+    }
     const SumcheckTable stored({SumcheckTable::Stored{one, once.size()}}, table.sparse);
     each(once, [&](size_t s, size_t n) { kernels_.load(stored.entries(), nullptr, nullptr, s, n, nullptr, &pairs); });
     SumcheckTable in_place({SumcheckTable::Stored{two, twice.size()}}, table.sparse);
@@ -155,7 +166,7 @@ class SumcheckKernelsTest : public ::testing::TestWithParam<InstructionSet> {
 
 TEST_P(SumcheckKernelsTest, LoadFoldAndStore) {
   for (const size_t length : {size_t{1}, size_t{2}, size_t{7}, size_t{8}, size_t{9}, size_t{31}, size_t{64},
-                              size_t{100}, size_t{260}, size_t{300}}) {
+                              size_t{100}, size_t{260}, size_t{300}, size_t{2600}}) {
     check_table({scalars(length)});
     std::vector<int64_t> narrow(length);
     std::vector<int128> wide(length);

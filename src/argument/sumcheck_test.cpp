@@ -174,6 +174,27 @@ TEST_F(SumcheckTest, StructuredTables) {
   }
 }
 
+// Integers of the proof's own are folded where they are: over many chunks, by several threads.
+TEST_F(SumcheckTest, OwnedIntegersOfManyChunks) {
+  constexpr unsigned kVariables = 13;
+  for (const size_t live : {size_t{1} << kVariables, (size_t{1} << kVariables) - 5, size_t{3 * 1024 + 1}}) {
+    SumcheckTable::Owned narrow(false, live), wide(true, live);
+    Sumcheck problem{
+        .variables = kVariables, .degree = 3, .tables = {}, .terms = {}, .eq_point = scalars(kVariables), .bits = {}};
+    Plain plain;
+    plain.tables.resize(2);
+    for (size_t i = 0; i < live; ++i) {
+      narrow.narrow_entries()[i] = static_cast<int64_t>(rng_());
+      wide.wide_entries()[i] = static_cast<int128>(static_cast<int64_t>(rng_())) << 61;
+      plain.tables[0].push_back(Scalar::from_i64(narrow.narrow_entries()[i]));
+      plain.tables[1].push_back(Scalar::from_i128(wide.wide_entries()[i]));
+    }
+    problem.tables = {{narrow}, {wide}};
+    problem.terms = {{scalar(), {0, 1}}, {scalar(), {0}, true}, {scalar(), {1, 1}, true}};
+    check(problem, plain);
+  }
+}
+
 TEST_F(SumcheckTest, EqOverTheHighVariablesOnly) {
   for (unsigned high = 0; high <= 6; ++high) {
     Sumcheck problem{.variables = 6, .degree = 3, .tables = {}, .terms = {}, .eq_point = scalars(high), .bits = {}};

@@ -87,7 +87,8 @@ class SegmentProver {
   Status multiply_curvature() {
     ZKAPEX_TRY(const bool fit, multiply_curvature(true));
     if (fit) return Done{};
-    ZKAPEX_CHECK(multiply_curvature(false));
+    ZKAPEX_TRY(const bool wide_fit, multiply_curvature(false));
+    if (!wide_fit) return error("weights or factors are larger than the deployment lets them be");
     return Done{};
   }
   Result<bool> multiply_curvature(bool narrow) {

@@ -69,10 +69,35 @@ TEST_F(WindowTest, AProofIsAsLongAsTheFormulaSays) {
   }
 }
 
-// z = Lᵀx of up to 67 bits: tables of more than 64.
+// y of more than 64 bits; z would have room in 64 where weights have 52.
 TEST_F(WindowTest, WideWeightsAreAccepted) {
-  expect_accepted(
-      {.block = 16, .row = 256, .bits = 8, .weights = {.fraction_bits = 40, .width = 53}, .floor = 100'000});
+  for (const uint32_t width : {52U, 53U}) {
+    const WindowOptions options{
+        .block = 16, .row = 256, .bits = 8, .weights = {.fraction_bits = 40, .width = width}, .floor = 100'000};
+    EXPECT_EQ(TestWindow(options, pool_).plan().narrow_z(), width == 52);
+    expect_accepted(options);
+  }
+}
+
+// z = Lᵀx of 66 bits: all is removed, and a column of L is as large as can be.
+TEST_F(WindowTest, ProductsBeyond64BitsAreAccepted) {
+  TestWindow window({.block = 64,
+                     .row = 256,
+                     .tensors = {64},
+                     .bits = 8,
+                     .weights = {.fraction_bits = 40, .width = 53},
+                     .floor = 100'000,
+                     .density = 1},
+                    pool_);
+  for (size_t j = 0; j < 64; ++j) {
+    window.theta_p[j] = window.deployment->parameters().weights.max();
+    window.factors[64 * j] = 127;
+  }
+  window.solve();
+  window.commit(pool_);
+  const Result<WindowProof> proof = window.prove(pool_);
+  ASSERT_TRUE(proof.ok()) << proof.error().message;
+  EXPECT_TRUE(window.verify(proof->proof, pool_).ok());
 }
 
 // A bound of 57 bits: one of them in the last slack plane, whose other places count nothing.

@@ -13,10 +13,11 @@ namespace {
 constexpr size_t kMegabyte = size_t{1} << 20;
 
 TEST(LargeBlocks, ABlockIsZeroOnAPageAndGoesBack) {
-  for (const size_t size : {kLargeBlock, kLargeBlock + 1, 40 * kMegabyte + 3}) {
+  for (const size_t size :
+       {kLargeBlock, kLargeBlock + 1, 8 * kMegabyte, 9 * kMegabyte + (size_t{1} << 16), 40 * kMegabyte + 3}) {
     auto* const block = static_cast<unsigned char*>(allocate_large(size));
     ASSERT_NE(block, nullptr);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % (size > 16 * kMegabyte ? 2 * kMegabyte : 4096), 0U);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % (size >= 8 * kMegabyte ? 2 * kMegabyte : 4096), 0U);
     EXPECT_EQ(block[0] | block[size - 1], 0);
     std::memset(block, 1, size);
     EXPECT_TRUE(free_large(block));

@@ -6,7 +6,7 @@
 
 namespace zkapex {
 
-// Those that it may run on, within the quota of its control groups; at least one.
+// Those that it may run on, within the quota of its control groups (of version 2); at least one.
 [[nodiscard]] unsigned usable_processors();
 
 // Processors that nobody else uses just now, of those, at least one; all of those where the system does not tell. Takes

@@ -13,9 +13,9 @@ BUDGET = 80 << 20  # bytes
 
 
 class Memory(unittest.TestCase):
-    def check(self, shape):
-        command = [ZKAPEX, "bench", "window", "--shape", shape, "--layers", "1", "--threads", "2", "--memory", "80M",
-                   "--json", "-q"]
+    def check(self, shape, *flags, threads=2):
+        command = [ZKAPEX, "bench", "window", "--shape", shape, "--layers", "1", "--threads", threads, "--memory", "80M",
+                   "--json", "-q", *flags]
         run = subprocess.run([str(c) for c in command], capture_output=True, text=True)
         self.assertEqual(run.returncode, 0, run.stderr)
         told = json.loads(run.stdout)
@@ -26,6 +26,12 @@ class Memory(unittest.TestCase):
 
     def test_a_small_model(self):
         self.check("vit-tiny")
+
+    def test_blocks_of_a_few_weights(self):
+        self.check("vit-tiny", "--block", "2", "--row-length", "65536")
+
+    def test_one_thread(self):
+        self.check("vit-b16", threads=1)
 
     def test_one_transformer_block(self):
         self.assertGreater(self.check("vit-b16")["segments"], 1)

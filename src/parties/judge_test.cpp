@@ -125,14 +125,22 @@ TEST_F(JudgeTest, AWindowHasOneRequest) {
   Mask other = world_->mask;
   other.support.pop_back();
   ASSERT_TRUE(*ledger_.publish(world_->mask));
-  EXPECT_EQ(ledger_.publish(other).error().message,
-            "another request was published for the window \"w1\": give this one a name that was never used");
+  const auto name = at("ledger/windows/w1");
+  EXPECT_EQ(
+      ledger_.publish(other).error().message,
+      fmt::format("another request was published for the window \"w1\" ({} says which): give this one a name that "
+                  "was never used",
+                  name.string()));
   other.window = "w2";
   EXPECT_TRUE(*ledger_.publish(other));
   // A run that ended between the name and the number is made good.
   std::filesystem::remove(at("ledger/published") / to_hex(world_->mask.digest()));
   EXPECT_TRUE(*ledger_.publish(world_->mask));
   EXPECT_FALSE(*ledger_.publish(world_->mask));
+  // So is a name that is lost.
+  std::filesystem::remove(name);
+  EXPECT_FALSE(*ledger_.publish(world_->mask));
+  EXPECT_TRUE(std::filesystem::exists(name));
 }
 
 TEST_F(JudgeTest, AModelComesBeforeTheRequest) {

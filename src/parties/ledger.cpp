@@ -116,15 +116,16 @@ Status Ledger::name_window(const Mask& mask) const {
   }
   ZKAPEX_TRY(const Bytes named, read_file(path, digest.size() + 1));
   if (!std::ranges::equal(named, view(digest)))
-    return error("another request was published for the window {}: give this one a name that was never used",
-                 in_quotes(mask.window));
+    return error(
+        "another request was published for the window {} ({} says which): give this one a name that was never used",
+        in_quotes(mask.window), path.string());
   return Done{};
 }
 
 Result<bool> Ledger::publish(const Mask& mask) const {
   const Path path = published(mask.digest());
-  if (std::filesystem::exists(path)) return false;
   ZKAPEX_CHECK(name_window(mask));
+  if (std::filesystem::exists(path)) return false;
   ZKAPEX_TRY(const uint64_t before, published());
   ZKAPEX_CHECK(write_number(path, before + 1));
   return true;

@@ -11,7 +11,7 @@ namespace zkapex {
 
 namespace {
 
-constexpr uint64_t kProgram = 22'000'000, kOfAThread = 1'500'000;  // libraries, stacks, small things
+constexpr uint64_t kProgram = 25'000'000, kOfAThread = 1'500'000;  // libraries, stacks, small things
 constexpr uint64_t kScalar = sizeof(Scalar), kAffine = sizeof(AffinePoint), kEntry = sizeof(TableEntry);
 
 // Buckets of sums of integers over so many points, in every thread: no more than points, at most 2^12.
@@ -73,7 +73,9 @@ uint64_t window_memory(const Deployment& deployment, const WindowPlan& plan, uin
   // a scalar for each of θ_u, x, 1 − u, its product with a weight, and a plane; that of y takes y's place. With a guide
   // a sign, and a quarter of a scalar for it and for 1 − u times the weight of a tensor.
   const uint64_t second = kScalar / 4, slacks = plan.slack_planes() * (2 + second);
-  const uint64_t index = (plan.narrow_z() ? 42 : 50) + 4 * second + slacks + (plan.guided() ? 1 + 2 * second : 0);
+  const uint64_t of_slots = 8 * kScalar / s;  // four tables of a scalar for each slot, up to half of them virtual
+  const uint64_t index =
+      (plan.narrow_z() ? 42 : 50) + 4 * second + slacks + (plan.guided() ? 1 + 2 * second : 0) + of_slots;
   const uint64_t squares = threads * 16 * s * s * 2 * (deployment.parameters().curvature_bits > 8 ? 2 : 1);
   // At the end θ_u and x, with something to spare, and vectors to be opened; a fold of the curvature takes 4 MB in
   // every thread.
