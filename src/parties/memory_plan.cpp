@@ -11,7 +11,7 @@ namespace zkapex {
 
 namespace {
 
-constexpr uint64_t kProgram = 25'000'000, kOfAThread = 1'500'000;  // libraries, stacks, small things
+constexpr uint64_t kProgram = 22'000'000, kOfAThread = 1'500'000;  // libraries, stacks, small things
 constexpr uint64_t kScalar = sizeof(Scalar), kAffine = sizeof(AffinePoint), kEntry = sizeof(TableEntry);
 
 // Buckets of sums of integers over so many points, in every thread: no more than points, at most 2^12.
@@ -62,8 +62,11 @@ uint64_t window_memory(const Deployment& deployment, const WindowPlan& plan, uin
   const Layout& layout = deployment.layout();
   const ProofShape shape = plan.shape();
   const uint64_t n = plan.geometry().row, s = plan.geometry().stride(), curvature = curvature_rows(layout);
-  uint64_t rows = 0;  // of the largest segment
-  for (const WindowSegment& segment : plan.segments()) rows = std::max<uint64_t>(rows, segment.rows.rows);
+  uint64_t rows = 0, slots = 0;  // of the largest segment, virtual slots, too
+  for (const WindowSegment& segment : plan.segments()) {
+    rows = std::max<uint64_t>(rows, segment.rows.rows);
+    slots = std::max(slots, uint64_t{1} << segment.slot_variables);
+  }
   ProjectionBytes projection;
   projection.add(plan.projection().shape);
   const uint64_t guide = plan.guided() ? layout.coordinates() / Guide::kTritsPerByte + layout.blocks() : 0;
@@ -71,16 +74,15 @@ uint64_t window_memory(const Deployment& deployment, const WindowPlan& plan, uin
       always(shape, threads) + 20 * masked + guide + layout.slots() * sizeof(Wide) + curvature * 4 * kScalar;
   // An index of a segment: θ_u, x, z in 8 bytes, y in 16, u and its complement in one; in the second round a quarter of
   // a scalar for each of θ_u, x, 1 − u, its product with a weight, and a plane; that of y takes y's place. With a guide
-  // a sign, and a quarter of a scalar for it and for 1 − u times the weight of a tensor.
+  // a sign, and a quarter of a scalar for it and for 1 − u times the weight of a tensor. Four tables have a scalar for
+  // each slot.
   const uint64_t second = kScalar / 4, slacks = plan.slack_planes() * (2 + second);
-  const uint64_t of_slots = 8 * kScalar / s;  // four tables of a scalar for each slot, up to half of them virtual
-  const uint64_t index =
-      (plan.narrow_z() ? 42 : 50) + 4 * second + slacks + (plan.guided() ? 1 + 2 * second : 0) + of_slots;
+  const uint64_t index = (plan.narrow_z() ? 42 : 50) + 4 * second + slacks + (plan.guided() ? 1 + 2 * second : 0);
   const uint64_t squares = threads * 16 * s * s * 2 * (deployment.parameters().curvature_bits > 8 ? 2 : 1);
   // At the end θ_u and x, with something to spare, and vectors to be opened; a fold of the curvature takes 4 MB in
   // every thread.
   const uint64_t opened = rows * n * 34 + 5 * kScalar * n + threads * 4'000'000;
-  const uint64_t segment = std::max(rows * n * index + squares, opened);
+  const uint64_t segment = std::max(rows * n * index + 4 * kScalar * slots + squares, opened);
   const uint64_t commit = kEntry * n + 16 * rows * n + threads * 8 * n + buckets(n, threads);
   const uint64_t most = std::max({segment, projection.unit, commit, pairs(shape, threads)});
   return fixed + std::max({projection.all + most, opening(shape, threads), verifying(shape, curvature, threads)});

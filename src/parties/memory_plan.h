@@ -1,5 +1,5 @@
 // How much memory work takes at its worst moment, and how it is cut to stay within a budget. Figures are sums over what
-// is held at a time, rounded up: what is measured stays below them.
+// is held at a time, rounded up: what is measured stays below them, or a few hundredths above where memory is short.
 #pragma once
 
 #include "attestation/registration_plan.h"
