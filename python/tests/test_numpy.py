@@ -171,6 +171,22 @@ class WithNumPy(World):
             self.register(session=session)  # which an earlier signal does not cancel
         self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
+    def test_a_signal_while_a_store_is_opened_leaves_nothing(self):
+        self.handle(signal.SIGINT, signal.default_int_handler)
+        opened = zkapex._library.library.zkapex_curvature_open
+
+        def interrupted(*arguments):
+            status = opened(*arguments)
+            os.kill(os.getpid(), signal.SIGINT)  # heard when the handle is there already
+            return status
+
+        with mock.patch.object(zkapex._library.library, "zkapex_curvature_open", interrupted):
+            with self.assertRaises(KeyboardInterrupt) as raised:  # which holds on to what it came out of
+                zkapex.CurvatureWriter(self.deployment, self.here / "s.zka")
+        self.assertEqual(list(self.here.iterdir()), [])
+        zkapex.CurvatureWriter(self.deployment, self.here / "s.zka").close()
+        del raised
+
     def test_a_signal_whose_handler_raises_nothing_cancels_nothing(self):
         came = []
         self.handle(signal.SIGUSR1, lambda *_: came.append(True))

@@ -100,6 +100,48 @@ class Refusals(WithClient):
         self.client.settle(accepted=False, update=True)
         self.still_works(second)
 
+    def test_an_update_keeps_checkpoints_of_other_clients(self):
+        learned = moved(self.model)
+        zt.update(learned, self.client, "up1.zka", base=self.base)
+        self.assertTrue(self.ledger.admit_update("up1.zka"))
+        self.client.settle(accepted=True, update=True)
+        os.rename("a", "a-old")
+        zt.register(self.model, self.deployment, "b", "a", curvature="s.zka", base=self.base)
+        # A client whose folder is called like the first part of another's files.
+        zt.save(self.model, "a-updated.safetensors")
+        other = zt.register(self.model, self.deployment, "c", "a-updated", curvature="s.zka", base=self.base)
+        zt.update(learned, "a", "up2.zka", base=self.base)
+        self.client = zkapex.Client("a-old")
+        self.still_works(learned)
+        self.assertTrue(other.try_request(self.request)["rules_hold"])
+
+    def test_an_update_does_not_replace_the_clients_checkpoint(self):
+        for file in ("a.safetensors", "s.zka"):
+            self.refused("is an input of this command", lambda: zt.update(moved(self.model), self.client, file,
+                                                                          base=self.base, force=True))
+
+    def test_files_that_were_moved_are_named(self):
+        os.rename("s.zka", "moved.zka")
+        os.rename("a.safetensors", "moved.safetensors")
+        self.refused("cannot read", lambda: zt.unlearn(self.model, self.client, self.request))
+        self.refused("curvature=", lambda: zt.unlearn(self.model, self.client, self.request,
+                                                      checkpoint="moved.safetensors"))
+        proof = zt.unlearn(self.model, self.client, self.request, checkpoint="moved.safetensors", curvature="moved.zka")
+        self.assertTrue(self.ledger.verify(self.request, proof.data))
+
+    def test_damage_is_told_from_a_model_that_has_learned(self):
+        secret = self.here / "a" / "secret.zka"
+        whole = secret.read_bytes()
+        secret.write_bytes(whole[:-40] + bytes([whole[-40] ^ 64]) + whole[-39:])
+        self.refused("is damaged", lambda: zt.unlearn(self.model, self.client, self.request))
+        secret.unlink()
+        self.refused("is not there", lambda: zt.unlearn(self.model, self.client, self.request))
+
+    def test_one_file_for_model_and_proof_is_refused(self):
+        (self.here / "x").write_bytes(b"kept")
+        self.refused("one file", lambda: zt.unlearn(self.model, self.client, self.request, model_output="x",
+                                                    proof="x", force=True))
+
     def test_a_model_that_is_not_the_clients_is_not_replaced(self):
         learned = moved(self.model)
         weights = copy.deepcopy(learned.state_dict())

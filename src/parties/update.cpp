@@ -135,7 +135,9 @@ Result<UpdateReport> update(const UpdateRequest& request, const WorkSettings& se
   ZKAPEX_TRY(inputs.base, open_base_option(request.base, deployment, *settings.pool));
   ZKAPEX_CHECK(check_no_client_state(folder, request.out));
   ZKAPEX_CHECK(check_no_record(request.out));
-  ZKAPEX_CHECK(check_outputs({request.out}, {request.model, inputs.store_file, request.base}, settings.force));
+  const Path registered_model = inputs.state.secret().model_file;  // what windows read if this comes to nothing
+  ZKAPEX_CHECK(
+      check_outputs({request.out}, {request.model, registered_model, inputs.store_file, request.base}, settings.force));
   ZKAPEX_TRY(FileWriter out, FileWriter::create(request.out, {.overwrite = settings.force}));
   const UpdateTerms terms = update_terms(inputs.record, inputs.windows, inputs.curvature);
   const RegistrationStatement statement{&deployment, inputs.record.registered.client,

@@ -255,6 +255,18 @@ TEST_F(ClientUpdate, ARejectedUpdateChangesNothing) {
   EXPECT_EQ(after, before);
 }
 
+TEST_F(ClientUpdate, FilesThatWindowsReadAreNotReplaced) {
+  WorkSettings forced = world_->settings;
+  forced.force = true;
+  for (const char* file : {"model.safetensors", "store.zka"}) {
+    UpdateRequest over = request(weights_moved_by(1));
+    over.out = at(file);
+    const auto report = update(over, forced);
+    ASSERT_FALSE(report.ok());
+    EXPECT_NE(report.error().message.find("is an input of this command"), std::string::npos) << file;
+  }
+}
+
 // Stopped at any point, the same call goes on.
 TEST_F(ClientUpdate, SettlingIsFinishedWhateverHappens) {
   do_window("g1");

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from ctypes import c_void_p
 from typing import Any
 
 import numpy
@@ -43,11 +42,13 @@ class CurvatureWriter(Handle):
         # What nobody could go on with.
         self._doomed = [] if run else [output.with_name(output.name + end) for end in (".partial", ".partial.json")]
         self.deployment, self.statistics = deployment, {}  # type: Deployment, dict[str, Any]
-        pointer = c_void_p()
         given = options(CurvatureOptions, deployment=deployment, output=output, run=run,
                         relative_damping=relative_damping, damping=damping, force=force)
-        _, report = self._session.call("curvature_open", given, pointer)
-        self.pointer, self.written = pointer.value, report["written"]
+        try:
+            self.written = self._session.call("curvature_open", given, opens=self)[1]["written"]
+        except BaseException:  # a signal that came while it was opened
+            self.close()
+            raise
 
     def __enter__(self) -> CurvatureWriter:
         return self

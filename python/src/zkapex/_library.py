@@ -355,8 +355,10 @@ class Session(Handle):
             raise Error(library.zkapex_error_text(None).decode())
         self.pointer = pointer.value
 
-    def call(self, step: str, *arguments: Any) -> tuple[bool, dict[str, Any]]:
-        """Whether the step was accepted, and its report. Handles are in use meanwhile, those in options too."""
+    def call(self, step: str, *arguments: Any, opens: Handle | None = None) -> tuple[bool, dict[str, Any]]:
+        """Whether the step was accepted, and its report. Handles are in use meanwhile, those in options too.
+
+        A handle that the step opens is told where it is before anything can be raised, so that it can be closed."""
         if not self.is_of_this_process():
             raise Error("the session was made before this process was forked off: make a new one")
         with contextlib.ExitStack() as used:
@@ -366,7 +368,12 @@ class Session(Handle):
             given = [used.enter_context(a.in_use()) if isinstance(a, Handle) else a for a in arguments]
             self._heard.raised = []
             self._heard.signalled = used.enter_context(signals_collected())
+            opened = c_void_p()
+            if opens is not None:
+                given.append(ctypes.byref(opened))
             status = getattr(library, f"zkapex_{step}")(pointer, *given)
+            if opens is not None:
+                opens.pointer = opened.value
             for raised in self._heard.raised:
                 raise raised
             if status in (ERROR, CANCELLED):

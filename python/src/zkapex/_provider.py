@@ -109,9 +109,7 @@ class Deployment(OpenFile):
 
     def __init__(self, path: PathLike, *, session: Session | None = None) -> None:
         super().__init__(path)
-        pointer = c_void_p()
-        _, self.report = session_or_default(session).call("deployment_open", text(path, "path"), pointer)
-        self.pointer = pointer.value
+        _, self.report = session_or_default(session).call("deployment_open", text(path, "path"), opens=self)
 
     @classmethod
     def make(cls, model: PathLike, output: PathLike, *, preset: str | None = None,
@@ -169,9 +167,7 @@ class Request(OpenFile):
     def __init__(self, path: PathLike, deployment: Deployment, *, session: Session | None = None) -> None:
         super().__init__(path)
         expect(deployment, Deployment, "deployment")
-        pointer = c_void_p()
-        _, self.report = session_or_default(session).call("request_open", text(path, "path"), deployment, pointer)
-        self.pointer = pointer.value
+        _, self.report = session_or_default(session).call("request_open", text(path, "path"), deployment, opens=self)
 
     @classmethod
     def make(cls, deployment: Deployment, output: PathLike, *, window: str, scores: PathLike | None = None,

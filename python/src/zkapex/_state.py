@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import struct
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Iterator
 
 import numpy
 
-from ._library import Error
+from ._library import Error, PathLike, absolute
 from ._provider import Deployment
 
 _START = struct.Struct("<8sIQ")  # magic, version, length of the header
@@ -25,6 +26,8 @@ class Secret:
         try:
             self.raw = numpy.memmap(path, dtype=numpy.uint8, mode="r")
             magic, version, length = _START.unpack(self.raw[:_START.size].tobytes())
+        except FileNotFoundError:
+            raise Error(f"{path} is not there: without it the client can neither unlearn nor update") from None
         except (OSError, ValueError, struct.error):
             raise Error(f"{path}: this is no secret state of a client") from None
         if (magic, version) != (b"ZKAPEXSC", 3) or length > self.raw.size - _START.size:
@@ -50,10 +53,10 @@ def secret_of(folder: Path) -> Path:
 class State:
     """Where a client's checkpoint is, and its covered weights as they were registered, updated or unlearned last."""
 
-    def __init__(self, folder: Path) -> None:
-        path = secret_of(folder)
+    def __init__(self, folder: Path, checkpoint: PathLike | None = None) -> None:
+        path = self.path = secret_of(folder)
         secret = Secret(path)
-        self.model_file = secret.model_file
+        self.model_file = secret.model_file if checkpoint is None else absolute(checkpoint, "checkpoint")
         self.deployment = Deployment(folder / "deployment.zka")
         #: The distance between two weights in fixed point.
         self.step = 2.0 ** -self.deployment.report["fraction_bits"]
@@ -61,7 +64,13 @@ class State:
         count = sum(tensor.weights for tensor in self.deployment.covered)
         if secret.raw.size != secret.end + count * width + _DIGEST:
             raise Error(f"{path}: this is no secret state of a client of this deployment")
+        self._raw = secret.raw
         self._weights = secret.raw[secret.end:secret.end + count * width].reshape(count, width)
+
+    def check_whole(self) -> None:
+        """An error where the file was damaged."""
+        if hashlib.sha256(self._raw[:-_DIGEST]).digest() != self._raw[-_DIGEST:].tobytes():
+            raise Error(f"{self.path}: the file is damaged: its digest does not match")
 
     def weights(self) -> Iterator[tuple[str, numpy.ndarray]]:
         """Name and weights of each covered tensor, in double precision."""

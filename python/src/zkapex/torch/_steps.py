@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import secrets
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Iterable, Iterator
 
 import torch
 
@@ -75,15 +76,30 @@ def _base_file(base: torch.nn.Module | PathLike | None) -> Iterator[PathLike | N
         yield Path(folder) / "base.safetensors"
 
 
-def _remove_unused(folder: Path) -> None:
-    """Checkpoints of attempts that came to nothing: written here, and not referred to any more. What cannot be removed
-    now, the next step removes."""
+def _known_checkpoints(folder: Path) -> set[str]:
+    with contextlib.suppress(Error):
+        return checkpoints_in_use(folder)
+    return set()
+
+
+def _updated(client: Client) -> str:
+    """How the names of the client's updated checkpoints begin: with 8 digits of its registration, so that they are not
+    taken for those of another client whose folder is, or was, called the same."""
+    try:
+        digest = hashlib.sha256(client.registration.read_bytes()).hexdigest()
+    except OSError:
+        digest = secrets.token_hex(4)
+    return f"{client.folder.name}-updated-{digest[:8]}"
+
+
+def _remove_unused(folder: Path, names: Iterable[str]) -> None:
+    """Of these checkpoints beside the folder, written here, those that its state does not refer to any more. What
+    cannot be removed now, the next step removes."""
     ours = re.compile(re.escape(folder.name) + r"(-updated)?-[0-9a-f]{16}\.safetensors")
     with contextlib.suppress(OSError, Error), locked(folder):  # in use, or damaged: what it refers to is not known
-        used = checkpoints_in_use(folder)
-        for file in folder.parent.iterdir():
-            if ours.fullmatch(file.name) and file.name not in used:
-                file.unlink()
+        for name in set(names) - checkpoints_in_use(folder):
+            if ours.fullmatch(name):
+                folder.with_name(name).unlink(missing_ok=True)
 
 
 def register(model: torch.nn.Module, deployment: Deployment, client: str, folder: PathLike, *, curvature: PathLike,
@@ -104,20 +120,22 @@ def register(model: torch.nn.Module, deployment: Deployment, client: str, folder
     file = _beside(path, "")
     if file.exists():
         file = _beside(path, "-" + secrets.token_hex(8))
+    replaced = _known_checkpoints(path)
     with _base_file(base) as base_file, _saved(model, file, path):
         out = Client.register(deployment, file, curvature, client, path, base=base_file, force=force, session=session)
-    _remove_unused(path)
+    _remove_unused(path, replaced)
     return out
 
 
 def unlearn(model: torch.nn.Module, client: Client | PathLike, request: Request | PathLike, *,
             proof: PathLike | None = None, model_output: PathLike | None = None, exact: bool = False,
-            max_guide: str | float = "0.5", discard_changes: bool = False, force: bool = False,
-            session: Session | None = None) -> Proof:
+            max_guide: str | float = "0.5", discard_changes: bool = False, checkpoint: PathLike | None = None,
+            curvature: PathLike | None = None, force: bool = False, session: Session | None = None) -> Proof:
     """Applies a request to the model in place, and proves it. Send the proof, then ``client.settle(accepted=...)``.
 
     The model is the client's: one that has learned on is an error, because what it has learned would be lost. Prove
     that by ``update`` first; with ``discard_changes`` the client's weights come in place of the model's.
+    ``checkpoint`` and ``curvature`` say where the client's files are that were moved since.
 
     The proof is written to ``proof``, or beside the client's folder under the names of both, with ``-proof.zka``.
     What is proved is a model of fixed-point numbers, which ``model_output`` gets as a file. The model in memory gets
@@ -131,17 +149,18 @@ def unlearn(model: torch.nn.Module, client: Client | PathLike, request: Request 
     client = client if isinstance(client, Client) else Client(client)
     asked = path_of(request)
     path = absolute(proof or client.folder.with_name(f"{client.folder.name}-{asked.stem}-proof.zka"), "proof")
-    output = Path(model_output or _beside(client.folder, f"-unlearned-{secrets.token_hex(8)}"))
+    output = absolute(model_output or _beside(client.folder, f"-unlearned-{secrets.token_hex(8)}"), "model_output")
     try:
         with merged(model):
-            _check_is_clients(model, State(client.folder), discard_changes)
-            report = client.unlearn(request, output, path, max_guide=max_guide, force=force, session=session)
+            _check_is_clients(model, State(client.folder, checkpoint), discard_changes)
+            report = client.unlearn(request, output, path, model=checkpoint, curvature=curvature, max_guide=max_guide,
+                                    force=force, session=session)
             try:
                 fitting(model, output, exact=exact)
             except BaseException:
                 client.settle(accepted=False, sent=path, session=session)
                 for file in (path, output):
-                    file.unlink()
+                    file.unlink(missing_ok=True)
                 raise
         for module in adapted_layers(model):
             module.merge()
@@ -172,6 +191,7 @@ def _check_is_clients(model: torch.nn.Module, state: State, discard_changes: boo
         if not torch.equal(tensor_of(piece).to(tensors[name].dtype), tensors[name].cpu()):
             changed.append(name)
     if changed:
+        state.check_whole()
         raise Error(f"the model is not the client's, tensor '{changed[0]}' differs: if it has learned on, prove that "
                     "by update first; if a window that was not accepted so far has changed it, or for another model, "
                     "discard_changes=True puts the client's weights in its place")
@@ -189,8 +209,9 @@ def update(model: torch.nn.Module, client: Client | PathLike, output: PathLike, 
     >>> verdict = ledger.admit_update("update.zka")
     """
     client = client if isinstance(client, Client) else Client(client)
-    file = _beside(client.folder, "-updated-" + secrets.token_hex(8))
+    mine = _updated(client)
+    file = client.folder.with_name(f"{mine}{secrets.token_hex(4)}.safetensors")
     with _base_file(base) as base_file, _saved(model, file, client.folder):
         report = client.update(file, output, curvature=curvature, base=base_file, force=force, session=session)
-    _remove_unused(client.folder)
+    _remove_unused(client.folder, [f.name for f in client.folder.parent.iterdir() if f.name.startswith(mine)])
     return report
